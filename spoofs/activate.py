@@ -1,0 +1,56 @@
+"""From the environment to a spoofed interpreter: profile found, environment set, hooks installed, marker left."""
+
+import os
+import sys
+
+import spoofs
+from spoofs import hooks, profiles
+
+# Set once the profile's environment is in place, so that a child keeps what its parent changed on purpose.
+APPLIED = "HARDWARE_PROFILE_APPLIED"
+
+# Variables of the host's shell that would hide or reorder the profile's devices.
+MASKS = (
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "NVIDIA_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+    "HSA_OVERRIDE_GFX_VERSION",
+    "ZE_AFFINITY_MASK",
+    "ONEAPI_DEVICE_SELECTOR",
+    "PYTORCH_NVML_BASED_CUDA_CHECK",
+)
+
+
+class Active:
+    """The marker of a spoofed interpreter: `profile`, `patched` (dotted names, as they are patched), `pid`."""
+
+    def __init__(self, profile):
+        self.profile = profile
+        self.patched = []
+        self.pid = os.getpid()
+
+
+def activate(name):
+    """Spoof this interpreter as the machine of that name. Raises ProfileError where it cannot be."""
+    spoofs.active = Active(profiles.find(name))
+    if os.environ.get(APPLIED) != name:
+        set_environment(spoofs.active.profile)
+        os.environ[APPLIED] = name
+    hooks.install(spoofs.active.profile)
+
+
+def set_environment(profile):
+    """Clear the host's masks and set the profile's variables."""
+    for mask in MASKS:
+        os.environ.pop(mask, None)
+    os.environ.update(profile.environment)
+
+
+def note(probe, value=None):
+    """Record a patched probe in the marker; with HARDWARE_PROFILE_DEBUG=1, say it on stderr."""
+    spoofs.active.patched.append(probe)
+    if os.environ.get("HARDWARE_PROFILE_DEBUG") == "1":
+        print(f"hardware profile {spoofs.active.profile.name}: {probe} -> {value}", file=sys.stderr)

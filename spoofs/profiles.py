@@ -1,0 +1,176 @@
+"""The machines: one row each. Standard library only and no imports at all, because every interpreter loads this."""
+
+
+class ProfileError(Exception):
+    """A profile that cannot be answered; the message is one line that names profile, fact and mend."""
+
+
+class HardwareProfile:
+    """One machine, as facts. Frozen; equal when all facts are; its repr is a row that can be pasted below.
+
+    Facts that are left out follow from those that are given (`spoofs/derived.py`): the first device of an
+    accelerator that is available, torch's version tag, what the machine's tools print.
+    Raises ProfileError for a fact that does not exist or that contradicts the others.
+    """
+
+    name: str
+    # platform
+    system: str = "Linux"
+    machine: str = "x86_64"
+    processor: str | None = None
+    release: str | None = None  # the kernel's; WSL has "microsoft" in it
+    mac_version: str | None = None
+    # torch
+    torch_version: str | None = None  # with its local tag, as in "2.13.0+cu130"
+    torch_lacks: tuple[str, ...] = ()  # dotted names that this torch does not have, as in "torch.xpu"
+    cuda_available: bool = False
+    cuda_version: str | None = None  # set without cuda_available: a CUDA wheel that finds no driver
+    hip_version: str | None = None  # set without cuda_available: a ROCm wheel that sees no device
+    xpu_available: bool = False
+    xpu_version: str | None = None
+    mps_available: bool = False
+    devices: tuple[dict, ...] = ()  # name, capability, total_memory, free_memory (bytes), arch, integrated, ...
+    # the rest of the machine
+    packages: dict = {}  # distribution -> version; None: absent; {"version": ..., "error": "OSError: ..."}: broken
+    environment: dict = {}  # variables that are set on it, masks above all
+    tools: dict = {}  # command -> what it prints; None: absent; {"output", "status", "seconds"}
+    nvml: str | None = None  # None: as the devices say; "absent"; or the NVML error, as in "NotSupported"
+    files: dict = {}  # path -> text, of the few files that detection reads; None: absent
+
+    def __init__(self, name: str, **facts):
+        _check(name, facts)
+        for fact in FACTS:
+            value = facts.get(fact, getattr(HardwareProfile, fact))
+            if isinstance(value, dict):
+                value = _read_only(value)
+            elif isinstance(value, list):
+                value = tuple(value)
+            object.__setattr__(self, fact, value)
+        object.__setattr__(self, "name", name)
+
+    def __setattr__(self, fact, value):
+        raise AttributeError(f"a profile is frozen; HardwareProfile({self.name!r}, ...) makes another")
+
+    __delattr__ = __setattr__
+
+    def facts(self) -> dict:
+        """The facts that this row states, that is those that are not the default, in the order of the class."""
+        stated = {fact: getattr(self, fact) for fact in FACTS}
+        return {fact: value for fact, value in stated.items() if value != getattr(HardwareProfile, fact)}
+
+    def __repr__(self):
+        shown = [repr(self.name)]
+        for fact, value in self.facts().items():
+            shown.append(f"{fact}={dict(value) if isinstance(value, _read_only) else value!r}")
+        return f"HardwareProfile({', '.join(shown)})"
+
+    def __eq__(self, other):
+        return isinstance(other, HardwareProfile) and (self.name, self.facts()) == (other.name, other.facts())
+
+    def __hash__(self):
+        return hash(self.name)
+
+
+_read_only = type(HardwareProfile.__dict__)  # the type of a read-only view of a dict, without importing `types`
+FACTS = tuple(fact for fact in HardwareProfile.__annotations__ if fact != "name")
+_SYSTEMS = ("Linux", "Darwin", "Windows")
+_DEVICE = ("name", "capability", "total_memory", "free_memory", "arch", "integrated", "processors", "uuid", "driver")
+
+
+def _check(name, facts):
+    """Refuse a row that cannot be answered. Hardware that nobody builds is allowed: canaries are made of it."""
+
+    def refuse(fact, problem):
+        raise ProfileError(f"profile {name!r}: {fact}: {problem}")
+
+    if not isinstance(name, str) or not name.isidentifier():
+        refuse("name", "a name is an identifier, as in 'amd_rocm'")
+    for fact, value in facts.items():
+        if fact not in FACTS:
+            refuse(fact, f"no such fact; {nearest(fact, FACTS)}")
+        default = getattr(HardwareProfile, fact)
+        wanted = (list, tuple) if default == () else (dict, _read_only) if default == {} else type(default)
+        if default is None:
+            wanted = (str, type(None))
+        if not isinstance(value, wanted):
+            refuse(fact, f"{value!r} is a {type(value).__name__}; the default is {default!r}")
+    if facts.get("system", "Linux") not in _SYSTEMS:
+        refuse("system", f"{facts['system']!r} is none of {', '.join(_SYSTEMS)}")
+    for fact in ("torch_version", "cuda_version", "hip_version", "xpu_version", "mac_version"):
+        if facts.get(fact) is not None and not _is_version(facts[fact]):
+            refuse(fact, f"{facts[fact]!r} is no version")
+    for distribution, state in facts.get("packages", {}).items():
+        if isinstance(state, dict):
+            if "error" not in state or ":" not in state["error"]:
+                refuse("packages", f"{distribution}: a broken package has an error, as in 'OSError: libcuda.so.1'")
+            state = state.get("version", "0")
+        if state is not None and not _is_version(state):
+            refuse("packages", f"{distribution}: {state!r} is no version")
+    for device in facts.get("devices", ()):
+        for key in device:
+            if key not in _DEVICE:
+                refuse("devices", f"{key!r} is no fact of a device; {nearest(key, _DEVICE)}")
+        if "name" not in device:
+            refuse("devices", f"a device has a name; {device!r} has none")
+    if facts.get("devices") and not (facts.get("cuda_available") or facts.get("xpu_available") or facts.get("tools")):
+        refuse("devices", "listed, but no accelerator is available: set cuda_available or xpu_available")
+    if facts.get("mac_version") and facts.get("system") != "Darwin":
+        refuse("mac_version", "only Darwin has one")
+
+
+def _is_version(text):
+    """Whether `text` starts as versions do, with a number; a local tag may follow."""
+    return isinstance(text, str) and text.partition("+")[0].split(".")[0].isdigit()
+
+
+def nearest(name, names) -> str:
+    """The end of an error: the nearest known name, or all of them where none is near."""
+    import difflib  # only on the way to an error
+
+    near = difflib.get_close_matches(name, names, 1)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
+
+
+def table(*rows: HardwareProfile) -> tuple[HardwareProfile, ...]:
+    """The rows, refused where a name stands twice."""
+    names = [row.name for row in rows]
+    for name in names:
+        if names.count(name) > 1:
+            raise ProfileError(f"profile {name!r}: name: stands twice in the table")
+    return rows
+
+
+MLX = {"mlx": "0.32.4", "mlx-lm": "0.32.2", "mlx-vlm": "0.7.9"}  # the stack that Studio requires whole
+T4 = {"name": "Tesla T4", "capability": (7, 5), "total_memory": 15828320256}
+MI300X = {"name": "AMD Instinct MI300X", "arch": "gfx942:sramecc+:xnack-", "total_memory": 205822885888}
+ARC = {"name": "Intel(R) Arc(TM) A770 Graphics", "total_memory": 16225243136}
+
+# What `nox` runs: one session a row.
+PROFILES = table(
+    HardwareProfile("nvidia_cuda", cuda_available=True, devices=(T4,)),
+    HardwareProfile("amd_rocm", cuda_available=True, hip_version="6.1", devices=(MI300X,)),
+    HardwareProfile("intel_xpu", xpu_available=True, devices=(ARC,)),
+    HardwareProfile("apple_silicon_mlx", system="Darwin", machine="arm64", mps_available=True, packages=MLX),
+    HardwareProfile("apple_silicon_no_mlx", system="Darwin", machine="arm64", mps_available=True),
+    HardwareProfile("linux_arm64_with_mlx", machine="arm64", packages=MLX),
+    HardwareProfile("cpu_only"),
+)
+
+# Machines that nobody builds, each to catch one slip in the priority order.
+CANARIES = table(
+    HardwareProfile("canary_cuda_over_mlx", system="Darwin", machine="arm64", cuda_available=True, packages=MLX),
+    HardwareProfile("canary_xpu_over_mlx", system="Darwin", machine="arm64", xpu_available=True, packages=MLX),
+)
+
+
+def find(name: str) -> HardwareProfile:
+    """The machine of that name, or the one recorded in the TOML file that the name is a path of."""
+    for row in PROFILES + CANARIES:
+        if row.name == name:
+            return row
+    if name.endswith(".toml"):
+        from spoofs import capture
+
+        return capture.load(name)
+    names = [row.name for row in PROFILES + CANARIES]
+    raise ProfileError(f"no such profile; {nearest(name, names)} `python -m spoofs list` shows all")

@@ -1,0 +1,67 @@
+"""Stand-ins: a package built from its table of answers, with those names and no others."""
+
+import sys
+
+import spoofs
+from spoofs import activate, hooks, patching
+
+ModuleType = type(sys)
+
+
+class StandIn(ModuleType):
+    """A module that has the modelled names only; any other raises AttributeError that says so."""
+
+    def __getattr__(self, name):
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        package = self.__name__.partition(".")[0]
+        raise AttributeError(
+            f"module {self.__name__!r} has no attribute {name!r}: this is a stand-in that models the probes listed by "
+            f"`python -m spoofs show {spoofs.active.profile.name}`; for the rest install the real {package}"
+        )
+
+
+def build(name):
+    """Fill the module of that name, which is being imported, and register the modules below it.
+
+    Raises the profile's error where the profile has the package broken.
+    """
+    profile = spoofs.active.profile
+    state = profile.packages.get(hooks.BOUND.get(name, name.replace("_", "-")))
+    if isinstance(state, dict):
+        kind, _, message = state["error"].partition(":")
+        raise getattr(sys.modules["builtins"], kind)(message.strip())
+    package = sys.modules[name]
+    package.__class__ = StandIn
+    if name not in hooks.ANSWERS:
+        package.__version__ = state
+        return
+    answers = hooks.answers(name)
+    lacking = tuple(getattr(answers, "lacking", lambda profile: ())(profile))
+    for dotted in getattr(answers, "MODULES", ()):
+        if not dotted.startswith(lacking or "\0"):
+            _module(dotted, package)
+    for dotted, kind in getattr(answers, "TYPES", {}).items():
+        _set(dotted, kind, lacking)
+    for dotted, answer in getattr(answers, "VALUES", {}).items():
+        _set(dotted, answer(profile), lacking)
+    for dotted, answer in getattr(answers, "FUNCTIONS", {}).items():
+        _set(dotted, patching.spoof(dotted, answer, profile), lacking)
+
+
+def _module(dotted, package):
+    spec = type(package.__spec__)(dotted, package.__spec__.loader, origin=package.__spec__.origin, is_package=True)
+    module = StandIn(dotted)
+    module.__spec__, module.__loader__, module.__file__ = spec, spec.loader, spec.origin
+    module.__package__, module.__path__ = dotted, []
+    sys.modules[dotted] = module
+    parent, _, last = dotted.rpartition(".")
+    setattr(sys.modules[parent], last, module)
+
+
+def _set(dotted, value, lacking):
+    if dotted.startswith(lacking or "\0"):
+        return
+    parent, _, last = dotted.rpartition(".")
+    setattr(sys.modules[parent], last, value)
+    activate.note(dotted, value)

@@ -1,0 +1,42 @@
+"""The entry: the interpreter imports this file as it starts, because its folder is on PYTHONPATH."""
+
+import os
+import sys
+
+_external = sys.modules["_frozen_importlib_external"]  # importlib's own core, loaded in every interpreter
+
+
+def _load(name, spec):
+    module = sys.modules["_frozen_importlib"].module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+
+
+def _spoof(profile):
+    try:
+        package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        init = os.path.join(package, "__init__.py")
+        _load("spoofs", _external.spec_from_file_location("spoofs", init, submodule_search_locations=[package]))
+        from spoofs import activate
+
+        activate.activate(profile)
+    except BaseException as error:  # `site` would swallow it and run on unspoofed
+        reason = " ".join(str(error).split()) or type(error).__name__
+        if type(error).__name__ != "ProfileError":
+            reason = f"{type(error).__name__}: {reason}"
+        os.write(2, f"hardware profile {profile!r}: {reason}\n".encode(errors="replace"))
+        os._exit(97)
+
+
+def _run_the_next_sitecustomize():
+    """Only the first `sitecustomize` on the path is imported; distributions and subjects ship their own."""
+    here = os.path.realpath(os.path.dirname(__file__))
+    others = [entry for entry in sys.path if os.path.realpath(entry) != here]
+    spec = _external.PathFinder.find_spec("sitecustomize", others)
+    if spec is not None and spec.loader is not None:
+        _load("sitecustomize", spec)
+
+
+if os.environ.get("HARDWARE_PROFILE"):
+    _spoof(os.environ["HARDWARE_PROFILE"])
+_run_the_next_sitecustomize()

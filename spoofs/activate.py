@@ -35,11 +35,16 @@ class Active:
 
 def activate(name):
     """Spoof this interpreter as the machine of that name. Raises ProfileError where it cannot be."""
-    spoofs.active = Active(profiles.find(name))
-    if os.environ.get(APPLIED) != name:
-        set_environment(spoofs.active.profile)
-        os.environ[APPLIED] = name
-    hooks.install(spoofs.active.profile)
+    become(profiles.find(name), os.environ.get(APPLIED) != name)
+    os.environ[APPLIED] = name
+
+
+def become(profile, environment=True):
+    """Spoof this interpreter as a machine that need not stand in any table."""
+    spoofs.active = Active(profile)
+    if environment:
+        set_environment(profile)
+    hooks.install(profile)
 
 
 def set_environment(profile):

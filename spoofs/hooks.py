@@ -107,7 +107,9 @@ def patch(module):
 
 
 def answers(name):
-    """The file of answers for a probed module."""
+    """The file of answers for a probed module, which must not import that module: its import leads here."""
     file = f"spoofs.answers.{ANSWERS[name]}"
     __import__(file)
+    if sys.modules[file].__spec__._initializing:
+        raise ImportError(f"hardware profile: {file} imports {name} itself, so that {name} went unpatched")
     return sys.modules[file]

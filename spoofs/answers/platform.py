@@ -1,7 +1,7 @@
 """What `platform` says: everything there follows from `uname`, save what is cached or read from files."""
 
 import os
-import platform
+import sys
 
 from spoofs import derived
 
@@ -11,7 +11,7 @@ _node = os.uname().nodename
 def uname(profile):
     """`platform.uname_result`, its lazy field `processor` included."""
     version = derived.VERSION[profile.system]
-    result = platform.uname_result(profile.system, _node, derived.release(profile), version, profile.machine)
+    result = sys.modules["platform"].uname_result(profile.system, _node, derived.release(profile), version, profile.machine)
     result.__dict__["processor"] = derived.processor(profile)
     return result
 
@@ -26,7 +26,7 @@ def platform_(profile, aliased=0, terse=0):
         return name if terse else f"{name}-{derived.VERSION['Windows']}-SP0"
     if terse:
         return name
-    return f"{name}-{profile.machine}-with-{'-'.join(filter(None, platform.libc_ver()))}"
+    return f"{name}-{profile.machine}-with-{'-'.join(filter(None, sys.modules["platform"].libc_ver()))}"
 
 
 def mac_ver(profile, release="", versioninfo=("", "", ""), machine=""):

@@ -26,7 +26,8 @@ def platform_(profile, aliased=0, terse=0):
         return name if terse else f"{name}-{derived.VERSION['Windows']}-SP0"
     if terse:
         return name
-    return f"{name}-{profile.machine}-with-{'-'.join(filter(None, sys.modules["platform"].libc_ver()))}"
+    libc = "-".join(filter(None, sys.modules["platform"].libc_ver()))
+    return f"{name}-{profile.machine}-with-{libc}"
 
 
 def mac_ver(profile, release="", versioninfo=("", "", ""), machine=""):

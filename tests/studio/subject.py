@@ -91,3 +91,10 @@ def _version(root: Path) -> str:
             if found:
                 return found[1]
     return "unversioned"
+
+
+def check(subject: Subject) -> None:
+    """Raise SubjectError where the subject has no gate to hold to its contract."""
+    from tests.studio.guards import gate
+
+    gate.gate_source(subject)

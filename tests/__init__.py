@@ -1,0 +1,1 @@
+"""The tests: `studio` holds the subject to its contracts, `spoofs` holds the shim to its promises."""

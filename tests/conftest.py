@@ -1,0 +1,120 @@
+"""How a run of pytest comes to its machines: one that the environment names, or each in an interpreter of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+import spoofs
+from spoofs.__main__ import environment
+from spoofs.hooks import STANDIN
+from spoofs.profiles import PROFILES
+from tests.studio import subject as subjects
+
+STUDIO = Path(__file__).parent / "studio"
+SUBJECT = pytest.StashKey[subjects.Subject]()
+COLLECTED = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of this suite."""
+    group = parser.getgroup("hardware profiles")
+    group.addoption("--subject", metavar="PATH", help="a checkout or an unpacked wheel of Unsloth to test")
+
+
+def _chosen(config: pytest.Config) -> list[Path]:
+    return [Path(config.invocation_params.dir, argument.partition("::")[0]).resolve() for argument in config.args]
+
+
+def runs_the_suite(config: pytest.Config) -> bool:
+    """Whether the shared suite on the subject is among what was asked for."""
+    return any(path.is_relative_to(STUDIO) or STUDIO.is_relative_to(path) for path in _chosen(config))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Without a profile in the environment, give each selected profile an interpreter of its own, in parallel."""
+    if os.environ.get("HARDWARE_PROFILE") or not runs_the_suite(config) or config.option.collectonly:
+        return
+    if not all(path.is_relative_to(STUDIO) for path in _chosen(config)):
+        raise pytest.UsageError("tests/studio runs once per profile: name it alone, and the other tests in a run of their own")
+    named = set(re.findall(r"\w+", config.option.keyword))
+    chosen = [profile.name for profile in PROFILES if profile.name in named]
+    if not chosen or "not" in named:
+        chosen = [profile.name for profile in PROFILES]
+    config.option.numprocesses = None
+    config.option.dist = "each"
+    config.option.tx = [f"popen//id={name}//python={_interpreter(name)}" for name in chosen]
+
+
+def _interpreter(profile: str) -> str:
+    env = environment(profile)
+    settings = [f"{variable}={env[variable]}" for variable in ("HARDWARE_PROFILE", "PYTHONPATH")]
+    return shlex.join(["env", *settings, sys.executable])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a run that would prove nothing: a profile without its spoof, or no subject to test."""
+    profile = os.environ.get("HARDWARE_PROFILE")
+    if profile and spoofs.active is None:
+        raise pytest.UsageError(
+            f"HARDWARE_PROFILE={profile}, but this interpreter is not spoofed: put the absolute path of spoofs/startup on "
+            f"PYTHONPATH, or run `nox -s {profile}`"
+        )
+    if runs_the_suite(config) and not config.option.collectonly:
+        try:
+            config.stash[SUBJECT] = subjects.locate(config.option.subject)
+            subjects.check(config.stash[SUBJECT])
+        except subjects.SubjectError as error:
+            raise pytest.UsageError(str(error)) from None
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Name the machine, the subject and the torch of this run."""
+    if SUBJECT not in config.stash:
+        return []
+    subject = config.stash[SUBJECT]
+    active = spoofs.active.profile.name if spoofs.active else "each in an interpreter of its own"
+    return [f"profile: {active}", f"subject: unsloth {subject.version} at {subject.root}", f"torch: {_torch()}"]
+
+
+def _torch() -> str:
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None or spec.origin == STANDIN:
+        return "stand-in"
+    version = Path(spec.origin).with_name("version.py").read_text(encoding="utf-8")
+    found = re.search(r"^__version__ = '([^']+)'", version, re.MULTILINE)
+    return f"real, {found[1] if found else 'of unknown version'}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Remember how many tests there are before any filter takes some away."""
+    config.stash[COLLECTED] = len(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> object:
+    """In a profile's session a skipped test is a failure: it would hide a contract that was not held."""
+    report = yield
+    if spoofs.active is not None and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.longrepr = f"{item.nodeid}: skipped under {spoofs.active.profile.name}, which counts as failed: {reason}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> object:
+    """The same for a file that skips itself as it is collected."""
+    report = yield
+    if spoofs.active is not None and report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid}: skipped under {spoofs.active.profile.name}, which counts as failed"
+    return report

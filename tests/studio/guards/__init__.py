@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 Checked = tuple[ast.AST, str | None]
 """A node that a check looked at, and what is wrong with it (None: it is as it should be)."""
@@ -72,19 +73,30 @@ def keyword(call: ast.Call, name: str) -> ast.keyword | None:
     return next((item for item in call.keywords if item.arg == name), None)
 
 
-def functions(tree: ast.AST) -> Iterator[Function]:
+# The trees are read-only and each is looked at by many guards, so one walk serves them all.
+@cache
+def functions(tree: ast.AST) -> tuple[Function, ...]:
     """Every function defined anywhere in `tree`."""
-    for node in ast.walk(tree):
-        if isinstance(node, Function):
-            yield node
+    return tuple(node for node in everything(tree) if isinstance(node, Function))
 
 
-def scope(root: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of one scope in source order: nested functions, classes and lambdas are yielded, not entered."""
-    for child in ast.iter_child_nodes(root):
-        yield child
-        if not isinstance(child, _SCOPES):
-            yield from scope(child)
+@cache
+def everything(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Every node of `tree`, itself included."""
+    return tuple(ast.walk(tree))
+
+
+@cache
+def scope(root: ast.AST) -> tuple[ast.AST, ...]:
+    """The nodes of one scope in source order: nested functions, classes and lambdas are in it, what they hold is not."""
+    found: list[ast.AST] = []
+    waiting = list(ast.iter_child_nodes(root))[::-1]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if not isinstance(node, _SCOPES):
+            waiting += list(ast.iter_child_nodes(node))[::-1]
+    return tuple(found)
 
 
 def values(root: ast.AST, name: str) -> list[ast.expr]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tests.studio.guards import Checked, Function, Guard, dotted, names, scope
+from tests.studio.guards import Checked, Function, Guard, dotted, everything, names, scope
 from tests.studio.subject import GATE, Subject, SubjectError
 
 NAME = "_IS_MLX"
@@ -120,7 +120,7 @@ def _bindings(tree: ast.Module, name: str) -> Iterator[ast.AST]:
                     yield node
             case ast.ExceptHandler(name=found) if found == name:
                 yield node
-    for node in ast.walk(tree):
+    for node in everything(tree):
         match node:
             case ast.Global(names=found) if name in found:
                 yield node

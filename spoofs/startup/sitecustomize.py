@@ -28,10 +28,15 @@ def _spoof(profile):
         os._exit(97)
 
 
+def _may_hold_one(entry):
+    """A few stats, where the path's finders would list every folder: this runs in every interpreter."""
+    return any(os.path.exists(f"{entry}/sitecustomize{suffix}") for suffix in (".py", "", ".pyc")) or os.path.isfile(entry)
+
+
 def _run_the_next_sitecustomize():
     """Only the first `sitecustomize` on the path is imported; distributions and subjects ship their own."""
     here = os.path.realpath(os.path.dirname(__file__))
-    others = [entry for entry in sys.path if os.path.realpath(entry) != here]
+    others = [entry for entry in sys.path if _may_hold_one(entry) and os.path.realpath(entry) != here]
     spec = _external.PathFinder.find_spec("sitecustomize", others)
     if spec is not None and spec.loader is not None:
         _load("sitecustomize", spec)

@@ -15,6 +15,9 @@ GATE = "unsloth/__init__.py"
 HARDWARE = "studio/backend/utils/hardware/hardware.py"
 WORKER = "studio/backend/core/training/worker.py"
 
+# Sources held in memory in place of the files, path -> text: whoever changes the subject without touching the disk.
+IN_MEMORY: dict[Path, str] = {}
+
 
 class SubjectError(Exception):
     """The subject cannot be tested as asked for; the message is one line that names the mend."""
@@ -39,9 +42,14 @@ class Subject:
             raise SubjectError(f"the subject at {self.root} has no {relative}; name a whole release or checkout")
         return path
 
+    def text(self, relative: str) -> str:
+        """The source of one file of the subject."""
+        path = self.path(relative)
+        return IN_MEMORY[path] if path in IN_MEMORY else _read(path)
+
     def tree(self, relative: str) -> ast.Module:
         """The parsed source of one file of the subject, parsed once a process."""
-        return _parse(self.path(relative))
+        return _parse(self.path(relative), self.text(relative))
 
     def go_on_path(self) -> None:
         """Make the subject importable the way Studio makes itself importable."""
@@ -51,9 +59,14 @@ class Subject:
 
 
 @cache
-def _parse(path: Path) -> ast.Module:
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def _parse(path: Path, text: str) -> ast.Module:
     try:
-        return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+        return ast.parse(text, filename=str(path))
     except SyntaxError as error:
         raise SubjectError(f"{path}:{error.lineno}: the subject does not parse: {error.msg}") from None
 

@@ -25,18 +25,30 @@ MASKS = (
 
 
 class Active:
-    """The marker of a spoofed interpreter: `profile`, `patched` (dotted names, as they are patched), `pid`."""
+    """The marker of a spoofed interpreter.
+
+    `profile`, `patched` (dotted names, as they are patched), `escaped` (children that see the host), `pid`.
+    """
 
     def __init__(self, profile):
         self.profile = profile
         self.patched = []
+        self.escaped = []
         self.pid = os.getpid()
 
 
 def activate(name):
-    """Spoof this interpreter as the machine of that name. Raises ProfileError where it cannot be."""
-    become(profiles.find(name), os.environ.get(APPLIED) != name)
-    os.environ[APPLIED] = name
+    """Spoof this interpreter as the machine of that name, or of that file. Raises ProfileError where it cannot be."""
+    profile = profiles.find(name)
+    if profile.name != name:
+        os.environ["HARDWARE_PROFILE"] = name = os.path.abspath(name)  # children may run in another directory
+    before, _, variables = os.environ.get(APPLIED, "").partition("\n")
+    if before != name:
+        for variable in variables.split():  # of the machine that the parent was
+            os.environ.pop(variable, None)
+    become(profile, before != name)
+    os.environ[APPLIED] = "\n".join([name, *profile.environment])
+    sys.addaudithook(watch)
 
 
 def become(profile, environment=True):
@@ -45,6 +57,19 @@ def become(profile, environment=True):
     if environment:
         set_environment(profile)
     hooks.install(profile)
+
+
+# How a child can start. The first start by multiprocessing is seen by an import: it raises no event of its own.
+STARTS = frozenset(("subprocess.Popen", "os.exec", "os.posix_spawn", "os.system"))
+STARTERS = frozenset(("multiprocessing.popen_spawn_posix", "multiprocessing.popen_forkserver"))
+
+
+def watch(event, args, starts=STARTS, starters=STARTERS):
+    """The audit hook that has every child looked at. It runs at each audited event, so it only sorts them out."""
+    if event in starts or (event == "import" and args[0] in starters):
+        from spoofs import escapes
+
+        escapes.look(event, args)
 
 
 def set_environment(profile):

@@ -168,7 +168,7 @@ def find(name: str) -> HardwareProfile:
     for row in PROFILES + CANARIES:
         if row.name == name:
             return row
-    if name.endswith(".toml"):
+    if name.endswith(".toml") or "/" in name:
         from spoofs import capture
 
         return capture.load(name)

@@ -5,7 +5,7 @@ import sys
 
 from spoofs import derived
 
-_node = os.uname().nodename
+_node = getattr(os.uname, "spoofed", os.uname)().nodename  # the host's: a Windows machine's os has no uname
 
 
 def uname(profile):

@@ -74,7 +74,17 @@ class HardwareProfile:
 _read_only = type(HardwareProfile.__dict__)  # the type of a read-only view of a dict, without importing `types`
 FACTS = tuple(fact for fact in HardwareProfile.__annotations__ if fact != "name")
 _SYSTEMS = ("Linux", "Darwin", "Windows")
-_DEVICE = ("name", "capability", "total_memory", "free_memory", "arch", "integrated", "processors", "uuid", "driver")
+_DEVICE = {
+    "name": str,
+    "capability": (tuple, list),  # (major, minor)
+    "total_memory": int,  # bytes
+    "free_memory": int,
+    "arch": str,
+    "integrated": bool,
+    "processors": int,
+    "uuid": str,
+    "driver": str,
+}
 
 
 def _check(name, facts):
@@ -101,21 +111,36 @@ def _check(name, facts):
             refuse(fact, f"{facts[fact]!r} is no version")
     for distribution, state in facts.get("packages", {}).items():
         if isinstance(state, dict):
-            if "error" not in state or ":" not in state["error"]:
+            if not _is_error(state.get("error")):
                 refuse("packages", f"{distribution}: a broken package has an error, as in 'OSError: libcuda.so.1'")
             state = state.get("version", "0")
         if state is not None and not _is_version(state):
             refuse("packages", f"{distribution}: {state!r} is no version")
     for device in facts.get("devices", ()):
-        for key in device:
+        if not isinstance(device, dict) or "name" not in device:
+            refuse("devices", f"a device is a table of facts, its name among them; {device!r} is none")
+        for key, value in device.items():
             if key not in _DEVICE:
                 refuse("devices", f"{key!r} is no fact of a device; {nearest(key, _DEVICE)}")
-        if "name" not in device:
-            refuse("devices", f"a device has a name; {device!r} has none")
+            if not isinstance(value, _DEVICE[key]):
+                refuse("devices", f"{key}: {value!r} is a {type(value).__name__}")
+        if len(device.get("capability", "ab")) != 2:
+            refuse("devices", f"capability: {device['capability']!r} is not (major, minor)")
+    for variable, value in facts.get("environment", {}).items():
+        if not isinstance(value, str) or variable.startswith("HARDWARE_PROFILE"):
+            refuse("environment", f"{variable}: {value!r} is no text, or the variable is one of ours")
     if facts.get("devices") and not (facts.get("cuda_available") or facts.get("xpu_available") or facts.get("tools")):
         refuse("devices", "listed, but no accelerator is available: set cuda_available or xpu_available")
     if facts.get("mac_version") and facts.get("system") != "Darwin":
         refuse("mac_version", "only Darwin has one")
+
+
+def _is_error(text):
+    """Whether `text` is an exception that Python knows, and its message."""
+    import builtins
+
+    kind = getattr(builtins, text.partition(":")[0], None) if isinstance(text, str) and ":" in text else None
+    return isinstance(kind, type) and issubclass(kind, BaseException)
 
 
 def _is_version(text):

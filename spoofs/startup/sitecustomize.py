@@ -14,6 +14,8 @@ def _load(name, spec):
 
 def _spoof(profile):
     try:
+        if sys.version_info < (3, 11):
+            raise RuntimeError("Python %d.%d cannot be spoofed, 3.11 and newer can" % sys.version_info[:2])
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         init = os.path.join(package, "__init__.py")
         _load("spoofs", _external.spec_from_file_location("spoofs", init, submodule_search_locations=[package]))

@@ -1,0 +1,318 @@
+"""One session per machine, made from the rows of PROFILES. `nox` runs them all and merges their coverage.
+
+`nox -l` is the menu; `nox -s amd_rocm` is one machine, `nox -t apple` a family, `nox -j auto` all at once. What follows
+`--` reaches pytest: `nox -s amd_rocm -- -k gate -x`, `nox -s amd_rocm -- --subject ../unsloth`.
+UNSLOTH=2026.8.1 tests another release of unsloth and unsloth_zoo; TORCH=2.13.0 puts that real torch under the spoofs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import runpy
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nox
+from nox.command import CommandFailed
+from nox.logger import logger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+nox.needs_version = ">=2026.10.20"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_venv = "yes"
+
+ROOT = Path(__file__).resolve().parent
+REPORTS = ROOT / ".nox" / "reports"
+PACKAGES = ROOT / ".nox" / "packages"  # what is big and the same for all sessions: subjects and real torches
+REQUIREMENTS = ROOT / "ci" / "requirements"
+COVERAGE = REPORTS / "coverage"
+
+# A shell may be on a spoofed machine; what nox does itself, installs above all, never is.
+for variable in ("HARDWARE_PROFILE", "HARDWARE_PROFILE_APPLIED"):
+    os.environ.pop(variable, None)
+
+try:
+    PROFILES = runpy.run_path(str(ROOT / "spoofs" / "profiles.py"))["PROFILES"]
+except Exception as error:  # ProfileError, of a module that is no module here
+    if type(error).__name__ != "ProfileError":
+        raise
+    sys.exit(f"spoofs/profiles.py: {error}")
+
+
+# Environments. Every install is pinned with hashes, but for releases that are named on the command line.
+
+
+def use(session: nox.Session, *groups: str) -> None:
+    """Have the session's environment hold the pinned packages of these groups; a warm one is left as it is."""
+    files = [REQUIREMENTS / f"{group}.txt" for group in groups]
+    stamp = session.env_dir / "requirements.sha256"
+    wanted = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    arguments = ["--require-hashes", *(f"--requirement={file}" for file in files)]
+    if install(session, f"the packages of {', '.join(groups)}", *arguments):
+        stamp.write_text(wanted)
+
+
+def install(session: nox.Session, what: str, *arguments: str) -> bool:
+    """Install with the session's own installer; False where -R forbids it, one line and the end where it fails."""
+    command = ("uv", "pip", "install") if session.venv_backend == "uv" else ("python", "-m", "pip", "install")
+    log = REPORTS / session.name / "install.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with log.open("w") as output, mute():
+            return session.run_install(*command, *arguments, external=True, log=False, stdout=output) is not None
+    except CommandFailed:
+        session.error(f"cannot install {what}: {reason(log.read_text())} (its output: {log.relative_to(ROOT)})")
+
+
+@contextlib.contextmanager
+def mute() -> Iterator[None]:
+    """Keep nox from printing the installer's whole command where one line says it better."""
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = False
+
+
+def reason(output: str) -> str:
+    """Why pip or uv failed, as a sentence with its mend."""
+    releases = re.search(r"from versions: (?!none)(.+?)\)", output)
+    if releases:
+        return f"no such release; the last ones are {', '.join(releases[1].split(', ')[-3:])}"
+    if "there is no version of" in output:
+        return "no such release; `python -m pip index versions NAME` lists them"
+    if re.search(r"from versions: none|[Cc]onnect|[Ff]ailed to fetch|dns error|not found in the cache", output):
+        return "no package index has it or answers; check the network and the installer's index settings"
+    lines = [line for line in output.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "the installer said nothing"
+
+
+def shelve(session: nox.Session, name: str, *arguments: str) -> None:
+    """Have the session's environment see `.nox/packages/<name>`, installed once for all sessions."""
+    shelf = PACKAGES / name
+    PACKAGES.mkdir(parents=True, exist_ok=True)
+    with (PACKAGES / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # sessions run side by side
+        if not shelf.is_dir():
+            session.log(f"Installing {name} for all sessions")
+            partial = shelf.with_suffix(".partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            if not install(session, name, f"--target={partial}", *arguments):
+                session.error(f"{name} is not installed yet, and -R installs nothing: run once without -R")
+            partial.rename(shelf)
+    link = site_packages(session) / f"{name.split('-')[0]}.pth"
+    if not link.exists() or link.read_text() != f"{shelf}\n":
+        link.write_text(f"{shelf}\n")
+
+
+def site_packages(session: nox.Session) -> Path:
+    """The folder that the session's environment installs into."""
+    return next(Path(session.virtualenv.location).glob("lib/python*/site-packages"))
+
+
+def use_subject(session: nox.Session) -> None:
+    """Have the session's environment see the subject: the pinned release, or the one that UNSLOTH names."""
+    pinned = re.search(r"^unsloth==(\S+)", (REQUIREMENTS / "subject.txt").read_text(), re.MULTILINE)
+    assert pinned is not None
+    version = release(session, "UNSLOTH") or pinned[1]
+    if version == pinned[1]:
+        arguments = ["--require-hashes", f"--requirement={REQUIREMENTS / 'subject.txt'}"]
+    else:
+        arguments = [f"unsloth=={version}", f"unsloth_zoo=={version}"]
+    shelve(session, f"unsloth-{version}", "--no-deps", *arguments)
+
+
+def use_torch(session: nox.Session, version: str) -> None:
+    """Have the session's environment see a real torch, or none where the version is empty."""
+    if version:
+        python = site_packages(session).parent.name
+        shelve(session, f"torch-{version}-{python}", f"torch=={version}")
+    else:
+        (site_packages(session) / "torch.pth").unlink(missing_ok=True)
+
+
+def release(session: nox.Session, variable: str) -> str:
+    """The release that a variable names, or "" where it is not set."""
+    version = os.environ.get(variable, "").strip()
+    if version and not re.fullmatch(r"\d+(\.\w+)*(\+[\w.]+)?", version):
+        session.error(f"{variable}={version} names no release; one looks like {variable}=2026.8.1")
+    return version
+
+
+# Sessions.
+
+
+def spoofed(session: nox.Session, profile: str, reports: Path) -> None:
+    """Run the shared suite on one machine; its JUnit report and its coverage stand in `.nox/reports/`."""
+    COVERAGE.mkdir(parents=True, exist_ok=True)
+    for old in COVERAGE.glob(f".coverage.{profile}.*"):
+        old.unlink()
+    session.run(
+        "python",
+        "-m",
+        "pytest",
+        f"--junitxml={reports / 'junit.xml'}",
+        f"--override-ini=junit_suite_name={profile}",
+        f"--override-ini=cache_dir={reports / 'cache'}",  # its own, since sessions run side by side
+        *posargs(session),
+        env={
+            "HARDWARE_PROFILE": profile,
+            "PYTHONPATH": str(ROOT / "spoofs" / "startup"),
+            "PYTHONDONTWRITEBYTECODE": None,  # a shell's setting would compile everything in every run
+            "COVERAGE_PROCESS_START": str(ROOT / "pyproject.toml"),
+            "COVERAGE_FILE": str(COVERAGE / f".coverage.{profile}"),
+        },
+    )
+
+
+def unspoofed(session: nox.Session, *command: str) -> None:
+    """Run a command on the host itself."""
+    session.run(*command, env={"PYTHONPATH": None, "PYTHONDONTWRITEBYTECODE": None})
+
+
+def posargs(session: nox.Session) -> list[str]:
+    """What follows `--`, verbatim, but for a --subject that is relative to where nox was called."""
+    given = list(session.posargs)
+    for index, argument in enumerate(given):
+        if argument.startswith("--subject="):
+            given[index] = f"--subject={Path(session.invoked_from, argument.partition('=')[2])}"
+        elif index and given[index - 1] == "--subject":
+            given[index] = str(Path(session.invoked_from, argument))
+    return given
+
+
+def summary(row: Any) -> str:
+    """A row's facts as a line of the menu."""
+    facts = [f"{row.system} {row.machine}"]
+    if row.cuda_available:
+        facts.append(f"CUDA by ROCm {row.hip_version}" if row.hip_version else "CUDA")
+    facts += [name for name, present in (("XPU", row.xpu_available), ("MPS", row.mps_available)) if present]
+    facts += [device["name"] for device in row.devices]
+    facts += sorted(name for name, version in row.packages.items() if version is not None)
+    return ", ".join(facts)
+
+
+def families(row: Any) -> list[str]:
+    """The tags of a row's session, from its facts."""
+    tags = {
+        "profile": True,
+        "apple": row.system == "Darwin",
+        "arm": row.machine in ("arm64", "aarch64"),
+        "gpu": row.cuda_available or row.xpu_available,
+        "cpu": not (row.cuda_available or row.xpu_available or row.mps_available),
+    }
+    return [tag for tag, applies in tags.items() if applies]
+
+
+def on(row: Any) -> Callable[[nox.Session], None]:
+    """The session of one row."""
+
+    def session_of_row(session: nox.Session) -> None:
+        use(session, "test")
+        use_subject(session)
+        use_torch(session, release(session, "TORCH"))
+        spoofed(session, row.name, REPORTS / row.name)
+
+    session_of_row.__doc__ = (
+        f"{summary(row)}.\n\nRuns tests/studio on the machine {row.name!r}. What follows `--` reaches pytest."
+    )
+    return session_of_row
+
+
+for row in PROFILES:
+    nox.session(name=row.name, tags=families(row), allow_parallel=True)(on(row))
+
+
+@nox.session(requires=[row.name for row in PROFILES])
+def coverage(session: nox.Session) -> None:
+    """Merge the coverage of the sessions and report it; which machine ran a line stands in the HTML.
+
+    `nox --no-dependencies -s coverage` merges what earlier runs left. One machine's share:
+    `.nox/coverage/bin/coverage report --contexts=amd_rocm`.
+    """
+    use(session, "cov")
+    if not list(COVERAGE.glob(".coverage.*")):
+        session.error("no coverage to merge: run `nox`, which runs the profiles first")
+    session.run("coverage", "combine", "--keep", "--quiet", str(COVERAGE))
+    session.run("coverage", "report")
+    session.run("coverage", "html", "--quiet")
+
+
+@nox.session(default=False)
+def host(session: nox.Session) -> None:
+    """Test what needs no spoof: the shim, its answers, and the scripts of ci/."""
+    use(session, "test", "nox")
+    use_subject(session)
+    given = posargs(session) or ["-n", "auto", "tests/spoofs", "tests/ci"]
+    report = f"--junitxml={REPORTS / 'host' / 'junit.xml'}"
+    unspoofed(session, "python", "-m", "pytest", report, "--override-ini=junit_suite_name=host", *given)
+
+
+@nox.session(default=False)
+def torch(session: nox.Session) -> None:
+    """Run every profile on the real torch, TORCH or 2.13.0, in one environment."""
+    use(session, "test")
+    use_subject(session)
+    use_torch(session, release(session, "TORCH") or "2.13.0")
+    for row in PROFILES:
+        spoofed(session, row.name, REPORTS / "torch" / row.name)
+
+
+@nox.session(default=False, tags=["static"])
+def lint(session: nox.Session) -> None:
+    """Lint and check the format of the code, and lint the workflows."""
+    use(session, "lint")
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+    session.run("zizmor", "--offline", "--persona=pedantic", "--quiet", ".github")
+    if shutil.which("actionlint"):  # no wheel of it needs no download of its own
+        session.run("actionlint", external=True)
+
+
+@nox.session(default=False, tags=["static"])
+def types(session: nox.Session) -> None:
+    """Check the types."""
+    use(session, "types")
+    session.run("mypy", *session.posargs)
+
+
+@nox.session(default=False)
+def lock(session: nox.Session) -> None:
+    """Compile the groups of pyproject.toml into ci/requirements/, with hashes and without addresses."""
+    session.install("uv")
+    for group in ("test", "cov", "nox", "types", "lint", "subject"):
+        output = REQUIREMENTS / f"{group}.txt"
+        arguments = ["--no-deps"] if group == "subject" else []
+        if group not in ("test", "subject"):
+            arguments += ["--constraints", str((REQUIREMENTS / "test.txt").relative_to(ROOT))]
+        session.run(
+            "uv",
+            "pip",
+            "compile",
+            "pyproject.toml",
+            f"--group={group}",
+            "--universal",
+            "--python-version=3.11",
+            "--generate-hashes",
+            "--no-emit-index-url",
+            "--no-emit-find-links",
+            "--custom-compile-command=nox -s lock",
+            f"--output-file={output.relative_to(ROOT)}",
+            "--quiet",
+            *arguments,
+            *session.posargs,
+        )
+
+
+if __name__ == "__main__":
+    nox.main()

@@ -8,14 +8,41 @@ from pathlib import Path
 
 from spoofs import capture, profiles
 
-STARTUP = str(Path(profiles.__file__).with_name("startup"))
-# What a session of its own must not pass on to a child that a test puts on another machine.
-_OURS = ("HARDWARE_PROFILE", "HARDWARE_PROFILE_APPLIED", "HARDWARE_PROFILE_DEBUG", "HARDWARE_PROFILE_ESCAPES")
+PACKAGE = Path(profiles.__file__).parent
+STARTUP = str(PACKAGE / "startup")
+
+
+def _interpreters():
+    """Version -> path of each Python that the shim supports and this computer has, this one first.
+
+    They are looked for on PATH and below PYENV_ROOT; a CI that wants a version tested installs it. The system's own
+    Python is one more where it is new enough, because distributions ship a `sitecustomize` in it.
+    """
+    found = {"{}.{}".format(*sys.version_info): sys.executable}
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    for version in ("3.11", "3.12", "3.13", "3.14"):
+        candidates = sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"))
+        candidates += [Path(folder, f"python{version}") for folder in os.get_exec_path()]
+        working = (str(each) for each in candidates if each.is_file() and _version(each) == version)
+        if version not in found and (path := next(working, None)):
+            found[version] = path
+    system = Path("/usr/bin/python3")
+    if system.is_file() and _version(system) in found:
+        found["system"] = str(system)
+    return found
+
+
+def _version(candidate):
+    code = "import sys; print('{}.{}'.format(*sys.version_info))"
+    return subprocess.run([candidate, "-Ic", code], capture_output=True, text=True).stdout.strip()
+
+
+INTERPRETERS = _interpreters()
 
 
 def environment(name=None, env=None) -> dict[str, str]:
     """The environment of a child on the machine of that name, or on the host; `env` adds, None there removes."""
-    child = {key: value for key, value in os.environ.items() if key not in _OURS}
+    child = {key: value for key, value in os.environ.items() if not key.startswith("HARDWARE_PROFILE")}
     child["PYTHONPATH"] = STARTUP
     if name is not None:
         child["HARDWARE_PROFILE"] = name

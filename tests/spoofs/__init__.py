@@ -1,0 +1,1 @@
+"""The shim held to its promises, in real interpreters."""

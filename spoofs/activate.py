@@ -4,7 +4,7 @@ import os
 import sys
 
 import spoofs
-from spoofs import hooks, profiles
+from spoofs import hooks, profiles, tools
 
 # Set once the profile's environment is in place, so that a child keeps what its parent changed on purpose.
 APPLIED = "HARDWARE_PROFILE_APPLIED"
@@ -73,10 +73,11 @@ def watch(event, args, starts=STARTS, starters=STARTERS):
 
 
 def set_environment(profile):
-    """Clear the host's masks and set the profile's variables."""
+    """Clear the host's masks, set the profile's variables and have PATH show its tools."""
     for mask in MASKS:
         os.environ.pop(mask, None)
     os.environ.update(profile.environment)
+    tools.put_on_path(profile)
 
 
 def note(probe, value=None):

@@ -1,0 +1,1 @@
+"""One file per command-line tool: `answer(profile, arguments)` is its exit status, its stdout and its stderr."""

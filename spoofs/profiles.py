@@ -45,6 +45,10 @@ class HardwareProfile:
                 value = _read_only(value)
             elif isinstance(value, list):
                 value = tuple(value)
+            if fact == "devices":
+                value = tuple(map(Device, value))
+                for place, device in enumerate(value):
+                    device.place = place
             object.__setattr__(self, fact, value)
         object.__setattr__(self, "name", name)
 
@@ -74,6 +78,7 @@ class HardwareProfile:
 _read_only = type(HardwareProfile.__dict__)  # the type of a read-only view of a dict, without importing `types`
 FACTS = tuple(fact for fact in HardwareProfile.__annotations__ if fact != "name")
 _SYSTEMS = ("Linux", "Darwin", "Windows")
+_DEVICES_SHOW_IN = ("cuda_available", "xpu_available", "mps_available", "tools")
 _DEVICE = {
     "name": str,
     "capability": (tuple, list),  # (major, minor)
@@ -84,7 +89,15 @@ _DEVICE = {
     "processors": int,
     "uuid": str,
     "driver": str,
+    "tiles": int,  # sub-devices, of Intel's data centre cards
+    "properties": dict,  # what `get_device_properties` says beside the above, name -> value
 }
+
+
+class Device(dict):
+    """The facts of one device; `place` is its number in the row, by which two cards of one kind differ."""
+
+    place = 0
 
 
 def _check(name, facts):
@@ -129,8 +142,8 @@ def _check(name, facts):
     for variable, value in facts.get("environment", {}).items():
         if not isinstance(value, str) or variable.startswith("HARDWARE_PROFILE"):
             refuse("environment", f"{variable}: {value!r} is no text, or the variable is one of ours")
-    if facts.get("devices") and not (facts.get("cuda_available") or facts.get("xpu_available") or facts.get("tools")):
-        refuse("devices", "listed, but no accelerator is available: set cuda_available or xpu_available")
+    if facts.get("devices") and not any(facts.get(sign) for sign in _DEVICES_SHOW_IN):
+        refuse("devices", f"listed, but no accelerator is available: set one of {', '.join(_DEVICES_SHOW_IN)}")
     if facts.get("mac_version") and facts.get("system") != "Darwin":
         refuse("mac_version", "only Darwin has one")
 
@@ -166,9 +179,14 @@ def table(*rows: HardwareProfile) -> tuple[HardwareProfile, ...]:
 
 
 MLX = {"mlx": "0.32.4", "mlx-lm": "0.32.2", "mlx-vlm": "0.7.9"}  # the stack that Studio requires whole
-T4 = {"name": "Tesla T4", "capability": (7, 5), "total_memory": 15828320256}
-MI300X = {"name": "AMD Instinct MI300X", "arch": "gfx942:sramecc+:xnack-", "total_memory": 205822885888}
-ARC = {"name": "Intel(R) Arc(TM) A770 Graphics", "total_memory": 16225243136}
+T4 = {"name": "Tesla T4", "capability": (7, 5), "total_memory": 15828320256, "processors": 40}
+MI300X = {
+    "name": "AMD Instinct MI300X",
+    "arch": "gfx942:sramecc+:xnack-",
+    "total_memory": 205822885888,
+    "processors": 304,
+}
+ARC = {"name": "Intel(R) Arc(TM) A770 Graphics", "total_memory": 16225243136, "processors": 512}
 
 # What `nox` runs: one session a row.
 PROFILES = table(

@@ -51,6 +51,17 @@ class Guard:
         wrong = [(getattr(node, "lineno", 0), why) for node, why in self.look(tree) if why is not None]
         return [f"{self.source}:{line}: {why}" for line, why in sorted(wrong)]
 
+    def failures(self) -> list[str]:
+        """What is wrong with the guard itself, by its own samples; empty where it tells good from bad."""
+        wrong = [f"good sample fires: {what}: {found}" for what, text in self.good.items()
+                 if (found := self.complaints(ast.parse(text)))]
+        wrong += [f"bad sample passes: {what}" for what, text in self.bad.items() if not self.complaints(ast.parse(text))]
+        try:
+            self.look(ast.parse(""))
+        except NothingMatched:
+            return wrong
+        return [*wrong, "an empty module passes"]
+
 
 def dotted(node: ast.AST | None) -> str:
     """`a.b.c` for a chain of names, "" for any other expression."""

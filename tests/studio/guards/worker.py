@@ -32,6 +32,11 @@ def _config_key(node: ast.AST) -> str:
     return ""
 
 
+def secret_keys(tree: ast.Module) -> set[str]:
+    """The keys of the training config that this worker reads and that name a secret."""
+    return {key for node in everything(tree) if is_secret(key := _config_key(node))}
+
+
 def _inside(root: ast.AST, name: str) -> Iterator[ast.Call]:
     """The calls of `name` in the scope of `root`."""
     for node in scope(root):
@@ -92,7 +97,7 @@ def _names_of(expression: ast.expr, *scopes: ast.AST) -> set[str] | None:
 
 
 def _check_secrets(tree: ast.Module) -> Iterator[Checked]:
-    secrets = {key for node in everything(tree) if is_secret(key := _config_key(node))}
+    secrets = secret_keys(tree)
     for function in functions(tree):
         aliases = {
             alias.asname or alias.name
@@ -636,8 +641,9 @@ def contract_lines(tree: ast.Module) -> dict[str, set[int]]:
     for function in functions(tree):
         for node in scope(function):
             match node:
-                case ast.If(test=test) if any(_config_key(part) == "enable_wandb" for part in ast.walk(test)):
-                    lines[SECRETS.id] |= _lines([node])
+                case ast.If(test=ast.Call() as test) if _config_key(test) == "enable_wandb":
+                    if any(isinstance(part, ast.Import) and part.names[0].name == "wandb" for part in ast.walk(node)):
+                        lines[SECRETS.id] |= _lines([node])
                 case ast.If(test=ast.Name(), body=[ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value="HF_TOKEN"))])]):
                     if any(_inside(function, LOAD)):
                         lines[TOKEN.id] |= _lines([node])

@@ -25,13 +25,14 @@ def apply(module, answers, profile):
 
     Raises ImportError that names the probe where the module no longer has it, or has it with another signature.
     """
+    version = getattr(module, "__version__", "")  # the real one, before it is answered for
     lacking = tuple(getattr(answers, "lacking", lambda profile: ())(profile))
     for dotted, answer in getattr(answers, "VALUES", {}).items():
         if dotted.startswith(lacking):
             continue
         holder, last = parent_of(module, dotted)
         if not hasattr(holder, last):
-            raise ImportError(_gone(module, dotted))
+            raise ImportError(_gone(module, version, dotted))
         value = answer(profile)
         setattr(holder, last, value)
         yield dotted, value
@@ -42,7 +43,7 @@ def apply(module, answers, profile):
         original = getattr(holder, last, None)
         original = getattr(original, "spoofed", original)  # a reloaded module is patched anew
         if original is None:
-            raise ImportError(_gone(module, dotted))
+            raise ImportError(_gone(module, version, dotted))
         probe = spoof(dotted, answer, profile, original)
         check_signature(module, dotted, probe, original)
         setattr(holder, last, probe)
@@ -54,8 +55,7 @@ def apply(module, answers, profile):
             yield dotted, "(lacking)"
 
 
-def _gone(module, dotted):
-    version = getattr(module, "__version__", "")
+def _gone(module, version, dotted):
     return f"hardware profile: {module.__name__} {version} has no {dotted}; mend spoofs/answers/{module.__name__}.py"
 
 

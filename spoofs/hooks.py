@@ -56,10 +56,13 @@ def install(profile):
                 return _standin(fullname)
             return _watch(spec) if spec is not None and fullname in ANSWERS else spec
         state = packages[top]
-        if state is None or below:  # a stand-in registers its modules itself and has no others
-            return None
-        spec = None if isinstance(state, dict) else _find_spec(fullname, path, target)
-        return _standin(fullname) if spec is None else _watch(spec) if fullname in ANSWERS else spec
+        spec = None
+        if top not in BOUND and isinstance(state, str):
+            spec = _find_spec(fullname, path, target)
+        if spec is None:
+            # a stand-in registers its modules itself and has no others
+            return None if state is None or below else _standin(fullname)
+        return _watch(spec) if fullname in ANSWERS else spec
 
     @staticmethod
     def find_distributions(*args, **kwargs):
@@ -72,6 +75,8 @@ def install(profile):
     for name in ANSWERS:
         if name in sys.modules:
             patch(sys.modules[name])
+    if "posix" in sys.modules:
+        sys.modules["posix"].uname = os.uname  # where a reloaded `os` takes it from
     if packages["mlx"] is not None and not isinstance(packages["mlx"], dict):
         __import__("mlx")  # the first place where software looks for it is sys.modules
 

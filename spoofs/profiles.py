@@ -40,11 +40,9 @@ class HardwareProfile:
     def __init__(self, name: str, **facts):
         _check(name, facts)
         for fact in FACTS:
-            value = facts.get(fact, getattr(HardwareProfile, fact))
+            value = _copied(facts.get(fact, getattr(HardwareProfile, fact)))
             if isinstance(value, dict):
                 value = _read_only(value)
-            elif isinstance(value, list):
-                value = tuple(value)
             if fact == "devices":
                 value = tuple(map(Device, value))
                 for place, device in enumerate(value):
@@ -55,7 +53,8 @@ class HardwareProfile:
     def __setattr__(self, fact, value):
         raise AttributeError(f"a profile is frozen; HardwareProfile({self.name!r}, ...) makes another")
 
-    __delattr__ = __setattr__
+    def __delattr__(self, fact):
+        self.__setattr__(fact, None)
 
     def facts(self) -> dict:
         """The facts that this row states, that is those that are not the default, in the order of the class."""
@@ -76,6 +75,15 @@ class HardwareProfile:
 
 
 _read_only = type(HardwareProfile.__dict__)  # the type of a read-only view of a dict, without importing `types`
+
+
+def _copied(value):
+    """A fact apart from what it was made of, with tuples for lists."""
+    if isinstance(value, (dict, _read_only)):
+        return {key: _copied(each) for key, each in value.items()}
+    return tuple(_copied(each) for each in value) if isinstance(value, (list, tuple)) else value
+
+
 FACTS = tuple(fact for fact in HardwareProfile.__annotations__ if fact != "name")
 _SYSTEMS = ("Linux", "Darwin", "Windows")
 _DEVICES_SHOW_IN = ("cuda_available", "xpu_available", "mps_available", "tools")
@@ -179,6 +187,7 @@ def table(*rows: HardwareProfile) -> tuple[HardwareProfile, ...]:
 
 
 MLX = {"mlx": "0.32.4", "mlx-lm": "0.32.2", "mlx-vlm": "0.7.9"}  # the stack that Studio requires whole
+APPLE = {"system": "Darwin", "machine": "arm64"}
 T4 = {"name": "Tesla T4", "capability": (7, 5), "total_memory": 15828320256, "processors": 40}
 MI300X = {
     "name": "AMD Instinct MI300X",
@@ -193,16 +202,16 @@ PROFILES = table(
     HardwareProfile("nvidia_cuda", cuda_available=True, devices=(T4,)),
     HardwareProfile("amd_rocm", cuda_available=True, hip_version="6.1", devices=(MI300X,)),
     HardwareProfile("intel_xpu", xpu_available=True, devices=(ARC,)),
-    HardwareProfile("apple_silicon_mlx", system="Darwin", machine="arm64", mps_available=True, packages=MLX),
-    HardwareProfile("apple_silicon_no_mlx", system="Darwin", machine="arm64", mps_available=True),
+    HardwareProfile("apple_silicon_mlx", **APPLE, mps_available=True, packages=MLX),
+    HardwareProfile("apple_silicon_no_mlx", **APPLE, mps_available=True),
     HardwareProfile("linux_arm64_with_mlx", machine="arm64", packages=MLX),
     HardwareProfile("cpu_only"),
 )
 
 # Machines that nobody builds, each to catch one slip in the priority order.
 CANARIES = table(
-    HardwareProfile("canary_cuda_over_mlx", system="Darwin", machine="arm64", cuda_available=True, packages=MLX),
-    HardwareProfile("canary_xpu_over_mlx", system="Darwin", machine="arm64", xpu_available=True, packages=MLX),
+    HardwareProfile("canary_cuda_over_mlx", **APPLE, cuda_available=True, packages=MLX),
+    HardwareProfile("canary_xpu_over_mlx", **APPLE, xpu_available=True, packages=MLX),
 )
 
 

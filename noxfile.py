@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent
 REPORTS = ROOT / ".nox" / "reports"
 PACKAGES = ROOT / ".nox" / "packages"  # what is big and the same for all sessions: subjects and real torches
 REQUIREMENTS = ROOT / "ci" / "requirements"
-COVERAGE = REPORTS / "coverage"
+COVERAGE = REPORTS / "coverage"  # the merged data; what the sessions wrote stands in `sessions/`
 
 # A shell may be on a spoofed machine; what nox does itself, installs above all, never is.
 for variable in ("HARDWARE_PROFILE", "HARDWARE_PROFILE_APPLIED"):
@@ -154,8 +154,9 @@ def release(session: nox.Session, variable: str) -> str:
 
 def spoofed(session: nox.Session, profile: str, reports: Path) -> None:
     """Run the shared suite on one machine; its JUnit report and its coverage stand in `.nox/reports/`."""
-    COVERAGE.mkdir(parents=True, exist_ok=True)
-    for old in COVERAGE.glob(f".coverage.{profile}.*"):
+    data = COVERAGE / "sessions" / f".coverage.{profile}"
+    data.parent.mkdir(parents=True, exist_ok=True)
+    for old in data.parent.glob(f"{data.name}.*"):
         old.unlink()
     session.run(
         "python",
@@ -170,7 +171,7 @@ def spoofed(session: nox.Session, profile: str, reports: Path) -> None:
             "PYTHONPATH": str(ROOT / "spoofs" / "startup"),
             "PYTHONDONTWRITEBYTECODE": None,  # a shell's setting would compile everything in every run
             "COVERAGE_PROCESS_START": str(ROOT / "pyproject.toml"),
-            "COVERAGE_FILE": str(COVERAGE / f".coverage.{profile}"),
+            "COVERAGE_FILE": str(data),
         },
     )
 
@@ -235,17 +236,19 @@ for row in PROFILES:
 
 @nox.session(requires=[row.name for row in PROFILES])
 def coverage(session: nox.Session) -> None:
-    """Merge the coverage of the sessions and report it; which machine ran a line stands in the HTML.
+    """Merge the coverage of the sessions and report it.
 
-    `nox --no-dependencies -s coverage` merges what earlier runs left. One machine's share:
-    `.nox/coverage/bin/coverage report --contexts=amd_rocm`.
+    The merged data knows which machine ran a line: `.nox/coverage/bin/coverage report --contexts=amd_rocm` is one
+    machine's share, and `.nox/coverage/bin/coverage html` shows all of them beside each line, in
+    `.nox/reports/coverage/html/`. `nox --no-dependencies -s coverage` merges what earlier runs left.
     """
     use(session, "cov")
-    if not list(COVERAGE.glob(".coverage.*")):
+    use_subject(session)  # its sources are read for the report, which a CI makes on a machine of its own
+    sessions = COVERAGE / "sessions"
+    if not list(sessions.glob(".coverage.*")):
         session.error("no coverage to merge: run `nox`, which runs the profiles first")
-    session.run("coverage", "combine", "--keep", "--quiet", str(COVERAGE))
+    session.run("coverage", "combine", "--keep", "--quiet", str(sessions))
     session.run("coverage", "report")
-    session.run("coverage", "html", "--quiet")
 
 
 @nox.session(default=False)
@@ -253,7 +256,8 @@ def host(session: nox.Session) -> None:
     """Test what needs no spoof: the shim, its answers, and the scripts of ci/."""
     use(session, "test", "nox")
     use_subject(session)
-    given = posargs(session) or ["-n", "auto", "tests/spoofs", "tests/ci"]
+    folders = ["tests/spoofs", "tests/ci", *map(str, sorted(Path("tests").glob("test_*.py")))]
+    given = posargs(session) or ["-n", "auto", *folders]
     report = f"--junitxml={REPORTS / 'host' / 'junit.xml'}"
     unspoofed(session, "python", "-m", "pytest", report, "--override-ini=junit_suite_name=host", *given)
 
@@ -266,6 +270,12 @@ def torch(session: nox.Session) -> None:
     use_torch(session, release(session, "TORCH") or "2.13.0")
     for row in PROFILES:
         spoofed(session, row.name, REPORTS / "torch" / row.name)
+
+
+@nox.session(default=False, venv_backend="none")
+def benchmark(session: nox.Session) -> None:
+    """Time the shim and the sessions against their budgets; run `nox` before, and leave the machine alone."""
+    session.run(sys.executable, "ci/benchmark.py", external=True)
 
 
 @nox.session(default=False, tags=["static"])

@@ -2,17 +2,15 @@
 
 from importlib.metadata import Distribution
 
-from spoofs import derived
-
 
 class StandInDistribution(Distribution):
-    """The metadata of a package that the profile has: its name and version."""
+    """The metadata of a package that the profile has: its name, its version and its import name."""
 
-    def __init__(self, name, version):
+    def __init__(self, package):
         self._texts = {
-            "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+            "METADATA": f"Metadata-Version: 2.1\nName: {package.distribution}\nVersion: {package.version}\n",
             "INSTALLER": "hardware profile\n",
-            "top_level.txt": name.replace("-", "_") + "\n",
+            "top_level.txt": f"{package.module}\n",
         }
 
     def read_text(self, filename):
@@ -28,17 +26,17 @@ def _normal(name):
     return name.lower().replace("_", "-").replace(".", "-")
 
 
-def find(profile, packages, find_distributions, context=None):
+def find(packages, find_distributions, context=None):
     """The host's distributions less those that the profile decides on, then the profile's own."""
     arguments = () if context is None else (context,)
     wanted = getattr(context, "name", None)
-    decided = {_normal(name): version for name, version in derived.distributions(profile, packages).items()}
-    if "path" in vars(context or object):  # asked about certain folders: a stand-in lies in none
-        yield from find_distributions(*arguments)
-        return
+    # Asked about certain folders, the answer is what lies there: a stand-in lies in none.
+    elsewhere = "path" in vars(context or object)
+    decided = {_normal(package.distribution): package for package in packages.values()}
     for distribution in find_distributions(*arguments):
-        if _normal(distribution.metadata["Name"] or "") not in decided:
+        package = decided.get(_normal(distribution.metadata["Name"] or ""))
+        if package is None or (elsewhere and package.version is not None):
             yield distribution
-    for name, version in decided.items():
-        if version is not None and (wanted is None or _normal(wanted) == name):
-            yield StandInDistribution(name, version)
+    for name, package in decided.items():
+        if package.version is not None and not elsewhere and (wanted is None or _normal(wanted) == name):
+            yield StandInDistribution(package)

@@ -9,6 +9,7 @@ import sys
 
 import spoofs
 from spoofs import activate
+from spoofs.installed import BOUND, packages
 
 _external = sys.modules["_frozen_importlib_external"]
 
@@ -21,18 +22,9 @@ ANSWERS = {
     "mlx": "mlx",
     "mlx_lm": "mlx_lm",
     "mlx_vlm": "mlx_vlm",
-}
-
-# Packages bound to hardware: a machine has them where its row says so, whatever the host has installed.
-BOUND = {
-    "mlx": "mlx",
-    "mlx_lm": "mlx-lm",
-    "mlx_vlm": "mlx-vlm",
-    "mlx_metal": "mlx-metal",
+    "pynvml": "pynvml",
     "amdsmi": "amdsmi",
-    "intel_extension_for_pytorch": "intel-extension-for-pytorch",
-    "pynvml": "nvidia-ml-py",
-    "torch_npu": "torch-npu",
+    "importlib_metadata": "importlib_metadata",
 }
 
 STANDIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "standins", "package.py")
@@ -43,32 +35,32 @@ _find_distributions = _external.PathFinder.find_distributions
 
 def install(profile):
     """Wrap `PathFinder` and patch what is loaded already."""
-    packages = {module: profile.packages.get(name) for module, name in BOUND.items()}
-    for name, state in profile.packages.items():
-        packages.setdefault(name.replace("-", "_"), state)
+    decided = packages(profile)
 
     @classmethod
     def find_spec(cls, fullname, path=None, target=None):
-        top, _, below = fullname.partition(".")
-        if top not in packages:
-            spec = _find_spec(fullname, path, target)
-            if fullname == "torch" and spec is None:
-                return _standin(fullname)
-            return _watch(spec) if spec is not None and fullname in ANSWERS else spec
-        state = packages[top]
+        top = fullname.partition(".")[0]
+        package = decided.get(top)
+        after = patch if fullname in ANSWERS else None
         spec = None
-        if top not in BOUND and isinstance(state, str):
+        if package is not None:
+            if package.version is None:
+                return None
+            if fullname == package.at:
+                return _standin(fullname)
+            if fullname == top and top != "torch" and after is None:
+                after = _number(package.version)
+        if package is None or fullname != top or top not in BOUND:  # the host's own; a stand-in has nothing below it
             spec = _find_spec(fullname, path, target)
-        if spec is None:
-            # a stand-in registers its modules itself and has no others
-            return None if state is None or below else _standin(fullname)
-        return _watch(spec) if fullname in ANSWERS else spec
+        if spec is None and package is not None and fullname == top:
+            return _standin(fullname)
+        return spec if spec is None or after is None else _watch(spec, after)
 
     @staticmethod
     def find_distributions(*args, **kwargs):
         from spoofs import distributions  # only `importlib.metadata` and its like come here
 
-        return distributions.find(profile, packages, _find_distributions, *args, **kwargs)
+        return distributions.find(decided, _find_distributions, *args, **kwargs)
 
     _external.PathFinder.find_spec = find_spec
     _external.PathFinder.find_distributions = find_distributions
@@ -77,7 +69,7 @@ def install(profile):
             patch(sys.modules[name])
     if "posix" in sys.modules:
         sys.modules["posix"].uname = os.uname  # where a reloaded `os` takes it from
-    if packages["mlx"] is not None and not isinstance(packages["mlx"], dict):
+    if decided["mlx"].version is not None and decided["mlx"].at != "mlx":
         __import__("mlx")  # the first place where software looks for it is sys.modules
 
 
@@ -87,8 +79,18 @@ def _standin(fullname):
     return spec
 
 
-def _watch(spec):
-    """Have the module patched right after its code has run; the loader stays the one that it was."""
+def _number(version):
+    """Have a real package say the version that the row states."""
+
+    def number(module):
+        if hasattr(module, "__version__"):
+            module.__version__ = version
+
+    return number
+
+
+def _watch(spec, after):
+    """Have `after` see the module right after its code has run; the loader stays the one that it was."""
     loader = spec.loader
     if not hasattr(loader, "exec_module"):
         return spec
@@ -97,7 +99,7 @@ def _watch(spec):
     def exec_module(module):
         del loader.exec_module
         run(module)
-        patch(module)
+        after(module)
 
     loader.exec_module = exec_module
     return spec
@@ -107,7 +109,10 @@ def patch(module):
     """Put the profile's answers into a probed module. Raises ImportError by name where a probe has gone or changed."""
     from spoofs import patching
 
-    for probe, value in patching.apply(module, answers(module.__name__), spoofs.active.profile):
+    file = answers(module.__name__)
+    if hasattr(file, "install"):
+        file.install(module)
+    for probe, value in patching.apply(module, file, spoofs.active.profile):
         activate.note(probe, value)
 
 

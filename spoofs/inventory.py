@@ -1,6 +1,6 @@
 """What is built into the machine, as its drivers and tools see it: every card, whether or not torch reaches it."""
 
-from spoofs import derived
+from spoofs import derived, profiles
 
 # A word of a card's name -> its maker, for cards that no other fact places.
 _MAKERS = (
@@ -45,7 +45,12 @@ def cards(profile, name):
         kind = {"intel": "xpu", "amd" if derived.is_rocm(profile) else "nvidia": "cuda"}.get(name)
         found[name] = [each for each in derived.devices(profile, kind) if each not in profile.devices] if kind else []
     before = sum(len(cards) for other, cards in found.items() if other < name)
-    return [{"bus": f"0000:{before + index:02x}:00.0", **card} for index, card in enumerate(found[name], 1)]
+    cards = []
+    for place, device in enumerate(found[name], before + 1):
+        card = profiles.Device({"bus": f"0000:{place:02x}:00.0", **device})
+        card.place = getattr(device, "place", 0)
+        cards.append(card)
+    return cards
 
 
 def driver(profile):
@@ -86,7 +91,3 @@ def numbers(version):
         found.append(int(part))
     return tuple(found)
 
-
-def makers():
-    """All of whom a machine can have cards."""
-    return [name for name, _ in _MAKERS]

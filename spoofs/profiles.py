@@ -31,10 +31,10 @@ class HardwareProfile:
     mps_available: bool = False
     devices: tuple[dict, ...] = ()  # name, capability, total_memory, free_memory (bytes), arch, integrated, ...
     # the rest of the machine
-    packages: dict = {}  # distribution -> version; None: absent; {"version": ..., "error": "OSError: ..."}: broken
+    packages: dict = {}  # distribution -> version; None: absent; {"version", "error", "at", "module"}, see docs/limits.md
     environment: dict = {}  # variables that are set on it, masks above all
-    tools: dict = {}  # command -> what it prints; None: absent; {"output", "status", "seconds"}
-    nvml: str | None = None  # None: as the devices say; "absent"; or the NVML error, as in "NotSupported"
+    tools: dict = {}  # command -> what it prints; None: absent; {"output", "status", "seconds"}; {}: as the facts say
+    nvml: str | None = None  # "absent": no pynvml; "DriverNotLoaded": nvmlInit fails; "CALL: NotSupported": that one does
     files: dict = {}  # path -> text, of the few files that detection reads; None: absent
 
     def __init__(self, name: str, **facts):
@@ -96,10 +96,15 @@ _DEVICE = {
     "integrated": bool,
     "processors": int,
     "uuid": str,
-    "driver": str,
+    "driver": str,  # the version of NVIDIA's
+    "bus": str,  # "0000:01:00.0"
     "tiles": int,  # sub-devices, of Intel's data centre cards
     "properties": dict,  # what `get_device_properties` says beside the above, name -> value
 }
+
+
+_PACKAGE = ("version", "error", "at", "module")
+_TOOL = {"output": (str, dict), "status": int, "seconds": (int, float)}  # output: text, or arguments -> text
 
 
 class Device(dict):
@@ -132,9 +137,14 @@ def _check(name, facts):
             refuse(fact, f"{facts[fact]!r} is no version")
     for distribution, state in facts.get("packages", {}).items():
         if isinstance(state, dict):
-            if not _is_error(state.get("error")):
+            for key in state:
+                if key not in _PACKAGE:
+                    refuse("packages", f"{distribution}: {key!r} says nothing of a package; {nearest(key, _PACKAGE)}")
+            if "module" not in state and not _is_error(state.get("error")):
                 refuse("packages", f"{distribution}: a broken package has an error, as in 'OSError: libcuda.so.1'")
             state = state.get("version", "0")
+        elif distribution == "torch" and state is not None:
+            refuse("packages", "torch: its version is the fact torch_version; here it is absent or broken")
         if state is not None and not _is_version(state):
             refuse("packages", f"{distribution}: {state!r} is no version")
     for device in facts.get("devices", ()):
@@ -147,6 +157,16 @@ def _check(name, facts):
                 refuse("devices", f"{key}: {value!r} is a {type(value).__name__}")
         if len(device.get("capability", "ab")) != 2:
             refuse("devices", f"capability: {device['capability']!r} is not (major, minor)")
+    for tool, state in facts.get("tools", {}).items():
+        if isinstance(state, dict):
+            for key, value in state.items():
+                if not isinstance(value, _TOOL.get(key, ())):
+                    refuse("tools", f"{tool}: {key}: {value!r}; a tool has output (text), status and seconds (numbers)")
+        elif state is not None and not isinstance(state, str):
+            refuse("tools", f"{tool}: {state!r} is neither text nor a table")
+    for path, text in facts.get("files", {}).items():
+        if not path.startswith("/") or not isinstance(text, (str, type(None))):
+            refuse("files", f"{path}: a path starts with a slash, and what it holds is text")
     for variable, value in facts.get("environment", {}).items():
         if not isinstance(value, str) or variable.startswith("HARDWARE_PROFILE"):
             refuse("environment", f"{variable}: {value!r} is no text, or the variable is one of ours")

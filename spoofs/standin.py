@@ -3,7 +3,7 @@
 import sys
 
 import spoofs
-from spoofs import activate, hooks, patching
+from spoofs import activate, hooks, installed, patching
 
 ModuleType = type(sys)
 
@@ -27,20 +27,20 @@ def build(name):
     Raises the profile's error where the profile has the package broken.
     """
     profile = spoofs.active.profile
-    state = profile.packages.get(hooks.BOUND.get(name, name.replace("_", "-")))
-    if isinstance(state, dict):
-        kind, _, message = state["error"].partition(":")
+    package = installed.packages(profile)[name.partition(".")[0]]
+    if name == package.at:
+        kind, _, message = package.error.partition(":")
         raise getattr(sys.modules["builtins"], kind)(message.strip())
-    package = sys.modules[name]
-    package.__class__ = StandIn
+    module = sys.modules[name]
+    module.__class__ = StandIn
     if name not in hooks.ANSWERS:
-        package.__version__ = state
+        module.__version__ = package.version
         return
     answers = hooks.answers(name)
-    lacking = tuple(getattr(answers, "lacking", lambda profile: ())(profile))
+    lacking = tuple(getattr(answers, "lacking", lambda profile: ())(profile)) + ((package.at,) if package.at else ())
     for dotted in getattr(answers, "MODULES", ()):
         if not dotted.startswith(lacking or "\0"):
-            _module(dotted, package)
+            _module(dotted, module)
     for dotted, kind in getattr(answers, "TYPES", {}).items():
         _set(dotted, kind, lacking)
     for dotted, answer in getattr(answers, "VALUES", {}).items():

@@ -1,5 +1,7 @@
 """What `mlx` says: that it is there, which version, and whether Metal answers."""
 
+from spoofs import installed
+
 
 def metal_is_available(profile):
     """Metal is there on Apple silicon only; the Linux wheels of mlx come without it."""
@@ -8,7 +10,7 @@ def metal_is_available(profile):
 
 MODULES = ("mlx.core", "mlx.core.metal")
 VALUES = {
-    "mlx.core.__version__": lambda profile: profile.packages["mlx"],
+    "mlx.core.__version__": lambda profile: installed.version(profile, "mlx"),
 }
 FUNCTIONS = {
     "mlx.core.metal.is_available": metal_is_available,

@@ -1,5 +1,7 @@
 """What `mlx_vlm` says: that it is there and which version."""
 
+from spoofs import installed
+
 VALUES = {
-    "mlx_vlm.__version__": lambda profile: profile.packages["mlx-vlm"],
+    "mlx_vlm.__version__": lambda profile: installed.version(profile, "mlx_vlm"),
 }

@@ -147,13 +147,11 @@ def run(
         _settle(patch, home, offline)
         patch.setattr(threading, "excepthook", lambda hook: thread_errors.append(hook.exc_type))
         lab.install(patch)
-        gc.freeze()  # the worker collects in every run; what was there before it need not be walked again
+        gc.freeze()  # the worker collects in every run; what was there before need not be walked again
         try:
             worker._run_mlx_training(events, stops, full)
         except BaseException as raised:
             error = raised
-        finally:
-            gc.unfreeze()
         environ = dict(os.environ)
         if isinstance(stops, ClosableQueue):
             stops.put(EOFError())

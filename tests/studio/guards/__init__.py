@@ -14,7 +14,7 @@ from functools import cache
 Checked = tuple[ast.AST, str | None]
 """A node that a check looked at, and what is wrong with it (None: it is as it should be)."""
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -86,20 +86,24 @@ def keyword(call: ast.Call, name: str) -> ast.keyword | None:
 
 # The trees are read-only and each is looked at by many guards, so one walk serves them all.
 @cache
-def functions(tree: ast.AST) -> tuple[Function, ...]:
-    """Every function defined anywhere in `tree`."""
-    return tuple(node for node in everything(tree) if isinstance(node, Function))
-
-
-@cache
-def everything(tree: ast.AST) -> tuple[ast.AST, ...]:
-    """Every node of `tree`, itself included."""
-    return tuple(ast.walk(tree))
+def functions(tree: ast.Module) -> tuple[Function, ...]:
+    """Every function defined anywhere in `tree`, found through its statements alone."""
+    found: list[Function] = []
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Function):
+            found.append(node)
+        for part in ("finalbody", "orelse", "handlers", "cases", "body"):
+            inner = getattr(node, part, None)
+            if isinstance(inner, list):
+                waiting += inner[::-1]
+    return tuple(found)
 
 
 @cache
 def scope(root: ast.AST) -> tuple[ast.AST, ...]:
-    """The nodes of one scope in source order: nested functions, classes and lambdas are in it, what they hold is not."""
+    """The nodes of one scope in source order: nested functions and classes are in it, what they hold is not."""
     found: list[ast.AST] = []
     waiting = list(ast.iter_child_nodes(root))[::-1]
     while waiting:

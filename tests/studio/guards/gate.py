@@ -6,10 +6,11 @@ import ast
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tests.studio.guards import Checked, Function, Guard, dotted, everything, names, scope
+from tests.studio.guards import Checked, Function, Guard, dotted, names, scope
 from tests.studio.subject import GATE, Subject, SubjectError
 
 NAME = "_IS_MLX"
@@ -107,25 +108,39 @@ def _check_helper(function: Function) -> Iterator[Checked]:
             yield node, f"{node.id} is bound to something else than unsloth_zoo.mlx's"
 
 
-def _bindings(tree: ast.Module, name: str) -> Iterator[ast.AST]:
-    """Every place that can bind, rebind or delete a module's global `name`."""
+@cache
+def _all_bindings(tree: ast.Module) -> dict[str, list[ast.AST]]:
+    """Name -> every place that can bind, rebind or delete that global of a module, those at its top level first."""
+    found: dict[str, list[ast.AST]] = {}
     for node in scope(tree):
         match node:
-            case ast.Name(id=found, ctx=ast.Store() | ast.Del()) if found == name:
-                yield node
-            case ast.FunctionDef(name=found) | ast.AsyncFunctionDef(name=found) | ast.ClassDef(name=found) if found == name:
-                yield node
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                bound = [name]
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                bound = [name]
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                if any((alias.asname or alias.name.partition(".")[0]) == name for alias in aliases):
-                    yield node
-            case ast.ExceptHandler(name=found) if found == name:
-                yield node
-    for node in everything(tree):
+                bound = [alias.asname or alias.name.partition(".")[0] for alias in aliases]
+            case ast.ExceptHandler(name=str(name)):
+                bound = [name]
+            case _:
+                continue
+        for name in dict.fromkeys(bound):
+            found.setdefault(name, []).append(node)
+    for node in ast.walk(tree):
         match node:
-            case ast.Global(names=found) if name in found:
-                yield node
-            case ast.Subscript(slice=ast.Constant(value=found), ctx=ast.Store() | ast.Del()) if found == name:
-                yield node
+            case ast.Global(names=bound):
+                pass
+            case ast.Subscript(slice=ast.Constant(value=str(name)), ctx=ast.Store() | ast.Del()):
+                bound = [name]
+            case _:
+                continue
+        for name in bound:
+            found.setdefault(name, []).append(node)
+    return found
+
+
+def _bindings(tree: ast.Module, name: str) -> list[ast.AST]:
+    return _all_bindings(tree).get(name, [])
 
 
 def _imports_as(node: ast.AST, name: str, target: str) -> bool:
@@ -142,7 +157,7 @@ def _imports_as(node: ast.AST, name: str, target: str) -> bool:
 
 
 def _check_gate(tree: ast.Module) -> Iterator[Checked]:
-    found = list(_bindings(tree, NAME))
+    found = _bindings(tree, NAME)
     assignments = [node for node in tree.body if _assigned(node, NAME) is not None]
     for node in found[1:]:
         yield node, f"{NAME} is bound a second time, so the gate's own answer can be lost"
@@ -155,8 +170,7 @@ def _check_gate(tree: ast.Module) -> Iterator[Checked]:
             case ast.BoolOp():
                 yield from _check_expression(value)
             case ast.Call(func=ast.Name(id=helper), args=[], keywords=[]):
-                bound = list(_bindings(tree, helper))
-                match bound:
+                match _bindings(tree, helper):
                     case [ast.FunctionDef() as function] if function in tree.body:
                         yield from _check_helper(function)
                     case _:

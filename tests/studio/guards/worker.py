@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import chain
 
-from tests.studio.guards import Checked, Function, Guard, called, dotted, everything, functions, keyword, scope, values
+from tests.studio.guards import Checked, Function, Guard, called, dotted, functions, keyword, scope, values
 from tests.studio.subject import WORKER
 
 LOAD = "FastMLXModel.from_pretrained"
@@ -32,9 +33,14 @@ def _config_key(node: ast.AST) -> str:
     return ""
 
 
+def _nodes(tree: ast.Module) -> Iterator[ast.AST]:
+    """The nodes of all functions."""
+    return chain.from_iterable(map(scope, functions(tree)))
+
+
 def secret_keys(tree: ast.Module) -> set[str]:
     """The keys of the training config that this worker reads and that name a secret."""
-    return {key for node in everything(tree) if is_secret(key := _config_key(node))}
+    return {key for node in _nodes(tree) if is_secret(key := _config_key(node))}
 
 
 def _inside(root: ast.AST, name: str) -> Iterator[ast.Call]:
@@ -98,18 +104,17 @@ def _names_of(expression: ast.expr, *scopes: ast.AST) -> set[str] | None:
 
 def _check_secrets(tree: ast.Module) -> Iterator[Checked]:
     secrets = secret_keys(tree)
+    everywhere = _wandb_names(tree)
     for function in functions(tree):
-        aliases = {
-            alias.asname or alias.name
-            for root in (function, tree)
-            for node in scope(root)
-            if isinstance(node, ast.Import)
-            for alias in node.names
-            if alias.name == "wandb"
-        }
-        for alias in sorted(aliases):
+        for alias in sorted(everywhere | _wandb_names(function)):
             for call in _inside(function, f"{alias}.init"):
                 yield from _check_init(call, secrets, function, tree)
+
+
+def _wandb_names(root: ast.AST) -> set[str]:
+    """What the scope of `root` imports wandb as."""
+    imports = [node for node in scope(root) if isinstance(node, ast.Import)]
+    return {alias.asname or alias.name for node in imports for alias in node.names if alias.name == "wandb"}
 
 
 def _check_init(call: ast.Call, secrets: set[str], function: Function, tree: ast.Module) -> Iterator[Checked]:
@@ -147,7 +152,7 @@ def _check_local_datasets(tree: ast.Module) -> Iterator[Checked]:
             continue
         handed = [
             call
-            for call in everything(tree)
+            for call in _nodes(tree)
             if isinstance(call, ast.Call) and called(call) == function.name
             and any(_config_key(argument) == "local_datasets" for argument in call.args)
         ]
@@ -192,7 +197,7 @@ def _check_status(tree: ast.Module) -> Iterator[Checked]:
     senders = [(function, put) for function in functions(tree) if (put := _put_with_kwargs(function)) is not None]
     for function, put in senders:
         yield from _check_sender(function, put)
-    for call in everything(tree) if senders else ():
+    for call in _nodes(tree) if senders else ():
         match call:
             case ast.Call(func=ast.Name(id="send" | "_send"), args=[ast.Constant(value="status"), *_]):
                 message = keyword(call, "status_message")

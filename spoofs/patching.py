@@ -11,6 +11,7 @@ import sys
 
 from spoofs import askers
 
+
 def parent_of(module, dotted):
     """The object that holds the last part of a dotted name below a module, or None; and that last part."""
     *parents, last = dotted.split(".")[1:]
@@ -20,24 +21,30 @@ def parent_of(module, dotted):
     return holder, last
 
 
+def lacking(answers, profile):
+    """The names that the machine's version of the package does not have, as prefixes of dotted ones."""
+    return tuple(getattr(answers, "lacking", lambda profile: ())(profile))
+
+
 def apply(module, answers, profile):
     """Patch the module; yield each dotted name and what stands there now.
 
     Raises ImportError that names the probe where the module no longer has it, or has it with another signature.
     """
     version = getattr(module, "__version__", "")  # the real one, before it is answered for
-    lacking = tuple(getattr(answers, "lacking", lambda profile: ())(profile))
+    gone = lacking(answers, profile)
     for dotted, answer in getattr(answers, "VALUES", {}).items():
-        if dotted.startswith(lacking):
+        if dotted.startswith(gone):
             continue
         holder, last = parent_of(module, dotted)
-        if not hasattr(holder, last):
+        if not _has(holder, last):
             raise ImportError(_gone(module, version, dotted))
         value = answer(profile)
+        _by_asker(module, holder, last)
         setattr(holder, last, value)
         yield dotted, value
     for dotted, answer in getattr(answers, "FUNCTIONS", {}).items():
-        if dotted.startswith(lacking):
+        if dotted.startswith(gone):
             continue
         holder, last = parent_of(module, dotted)
         original = getattr(holder, last, None)
@@ -48,11 +55,56 @@ def apply(module, answers, profile):
         check_signature(module, dotted, probe, original)
         setattr(holder, last, probe)
         yield dotted, probe
-    for dotted in lacking:
+    for dotted in gone:
         holder, last = parent_of(module, dotted)
-        if hasattr(holder, last):
-            delattr(holder, last)
+        if _has(holder, last):
+            _by_asker(module, holder, last, lacks=True)
+            vars(holder).pop(last, None)
             yield dotted, "(lacking)"
+
+
+def _has(holder, name):
+    if name in vars(holder or object):
+        return True
+    import warnings
+
+    with warnings.catch_warnings():  # asking for a deprecated name warns
+        warnings.simplefilter("ignore")
+        return hasattr(holder, name)
+
+
+def _by_asker(module, holder, name, lacks=False):
+    """Have an attribute that is no function answer by who asks, as the probes do.
+
+    Not those of the package itself, unless it lacks them: pickling tools know a module by its exact type.
+    """
+    if isinstance(holder, type(sys)) and (lacks or holder is not module):
+        kind = type(holder)
+        host = getattr(vars(kind).get(name), "host", None) or (getattr(holder, name),)
+        if not hasattr(kind, "answers_by_asker"):
+            kind = holder.__class__ = type(kind.__name__, (kind,), {"answers_by_asker": True})
+        setattr(kind, name, _Attribute(module.__name__, name, host))
+
+
+class _Attribute:
+    """A module's attribute: what stands in the module, or the host's value for those who need that."""
+
+    def __init__(self, package, name, host):
+        self.package, self.name, self.host = package, name, host
+
+    def __get__(self, module, owner=None):
+        if askers.asked_by_host(self.package):
+            return self.host[0]
+        try:
+            return vars(module)[self.name]
+        except KeyError:
+            raise AttributeError(f"module {module.__name__!r} has no attribute {self.name!r}") from None
+
+    def __set__(self, module, value):
+        vars(module)[self.name] = value
+
+    def __delete__(self, module):
+        del vars(module)[self.name]
 
 
 def _gone(module, version, dotted):

@@ -37,16 +37,20 @@ def build(name):
         module.__version__ = package.version
         return
     answers = hooks.answers(name)
-    lacking = tuple(getattr(answers, "lacking", lambda profile: ())(profile)) + ((package.at,) if package.at else ())
+    gone = patching.lacking(answers, profile) + ((package.at,) if package.at else ())
     for dotted in getattr(answers, "MODULES", ()):
-        if not dotted.startswith(lacking or "\0"):
+        if not dotted.startswith(gone):
             _module(dotted, module)
-    for dotted, kind in getattr(answers, "TYPES", {}).items():
-        _set(dotted, kind, lacking)
-    for dotted, answer in getattr(answers, "VALUES", {}).items():
-        _set(dotted, answer(profile), lacking)
-    for dotted, answer in getattr(answers, "FUNCTIONS", {}).items():
-        _set(dotted, patching.spoof(dotted, answer, profile), lacking)
+    stands = [getattr(answers, "TYPES", {})]
+    stands.append({probe: answer(profile) for probe, answer in getattr(answers, "VALUES", {}).items()})
+    functions = getattr(answers, "FUNCTIONS", {})
+    stands.append({probe: patching.spoof(probe, answer, profile) for probe, answer in functions.items()})
+    for table in stands:
+        for dotted, value in table.items():
+            if not dotted.startswith(gone):
+                holder, last = patching.parent_of(module, dotted)
+                setattr(holder, last, value)
+                activate.note(dotted, value)
 
 
 def _module(dotted, package):
@@ -57,11 +61,3 @@ def _module(dotted, package):
     sys.modules[dotted] = module
     parent, _, last = dotted.rpartition(".")
     setattr(sys.modules[parent], last, module)
-
-
-def _set(dotted, value, lacking):
-    if dotted.startswith(lacking or "\0"):
-        return
-    parent, _, last = dotted.rpartition(".")
-    setattr(sys.modules[parent], last, value)
-    activate.note(dotted, value)

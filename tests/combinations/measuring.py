@@ -1,0 +1,97 @@
+"""The verdicts on a machine made by code, each in a child of its own, held against the specification."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from spoofs import activate
+from spoofs.profiles import PROFILES, HardwareProfile
+from tests import forks
+from tests.combinations import machines
+from tests.studio.specification import Verdicts, expected
+from tests.studio.subject import GATE, Subject
+from tests.studio.verdicts import measure
+
+
+@dataclass(frozen=True)
+class Decided:
+    """One machine, what the subject decided on it (or how its child died), and what it must decide."""
+
+    machine: HardwareProfile
+    verdicts: Verdicts | forks.Died
+    wanted: Verdicts
+
+    @property
+    def wrong(self) -> list[str]:
+        """The contracts that do not hold, in words; empty where all do."""
+        if isinstance(self.verdicts, forks.Died):
+            return [f"no verdict: {self.verdicts}"]
+        found = self.verdicts.as_dict()
+        wanted = self.wanted.as_dict()
+        return [f"{name}: expected {wanted[name]!r}, decided {found[name]!r}" for name in wanted if wanted[name] != found[name]]
+
+
+def become(machine: HardwareProfile) -> None:
+    """Make this process the machine, with the switches that it states and no others."""
+    for variable in machines.VARIABLES:
+        os.environ.pop(variable, None)
+    activate.become(machine)
+
+
+def _asked(machine: HardwareProfile, subject: Subject) -> Callable[[], dict[str, Any]]:
+    def job() -> dict[str, Any]:
+        become(machine)
+        return measure(subject).as_dict()
+
+    return job
+
+
+def warm(subject: Subject) -> None:
+    """Ready this process for forking: everything is loaded and compiled that a machine's child would load, save what asks."""
+
+    def needed(machine: HardwareProfile) -> Callable[[], Any]:
+        def job() -> Any:
+            before = set(sys.modules)
+            become(machine)
+            measure(subject)
+            return forks.loaded(before)
+
+        return job
+
+    found = set()
+    for _, modules in forks.run([needed(machine) for machine in PROFILES]):
+        if isinstance(modules, forks.Died):
+            raise modules
+        found |= {tuple(module) for module in modules}
+    forks.warm(found, subject.root)
+    subject.tree(GATE)
+
+
+def decide(rows: Iterable[HardwareProfile], subject: Subject) -> Iterator[Decided]:
+    """Each machine's verdicts, in the order in which they come."""
+    rows = list(rows)
+    for number, answer in forks.run(_asked(machine, subject) for machine in rows):
+        verdicts = answer if isinstance(answer, forks.Died) else Verdicts(**answer)
+        yield Decided(rows[number], verdicts, expected(rows[number], rows[number].environment))
+
+
+def smallest(decided: Decided, subject: Subject) -> Decided:
+    """The machine that is left when facts are taken away as long as a contract is broken."""
+    while True:
+        fewer = sorted(decide(machines.smaller(decided.machine), subject), key=lambda each: repr(each.machine))
+        still = next((each for each in fewer if each.wrong), None)
+        if still is None:
+            return decided
+        decided = still
+
+
+def report(decided: Decided, subject: Subject) -> str:
+    """A failure as text: the machine as a row to paste into PROFILES, what is wrong, the smallest that shows it."""
+    least = smallest(decided, subject)
+    lines = [f"    {decided.machine!r},", *(f"  {why}" for why in decided.wrong)]
+    lines += ["the smallest machine that shows it:", f"    {least.machine!r},", *(f"  {why}" for why in least.wrong)]
+    return "\n".join(lines)

@@ -32,16 +32,18 @@ class NVMLError(Exception):
         made.value = value
         return made
 
+    def __init__(self, *args):
+        super().__init__(self.value)
+
     def __str__(self):
         return ERRORS.get(self.value, ("", f"NVML Error with code {self.value}"))[1]
 
 
 def _class_for(code, name):
-    def new(cls):
+    def new(cls, *args):
         return NVMLError.__new__(cls, code)
 
-    members = {"__new__": new, "__init__": lambda self: None, "__module__": "pynvml"}
-    return type(f"NVMLError_{name}", (NVMLError,), members)
+    return type(f"NVMLError_{name}", (NVMLError,), {"__new__": new, "__module__": "pynvml"})
 
 
 NVMLError.__module__ = "pynvml"

@@ -93,22 +93,25 @@ def reason(output: str) -> str:
         return "no such release; `python -m pip index versions NAME` lists them"
     if re.search(r"from versions: none|[Cc]onnect|[Ff]ailed to fetch|dns error|not found in the cache", output):
         return "no package index has it or answers; check the network and the installer's index settings"
-    lines = [line for line in output.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "the installer said nothing"
+    conflict = re.search(r"The conflict is caused by:\n((?: +.+\n)+)", output)
+    if conflict:
+        return "; ".join(line.strip() for line in conflict[1].splitlines())
+    lines = output.split("\n") if output.strip() else ["the installer said nothing"]
+    return next(line.strip() for line in reversed(lines) if line.strip())
 
 
-def shelve(session: nox.Session, name: str, *arguments: str) -> None:
+def shelve(session: nox.Session, what: str, name: str, *arguments: str) -> None:
     """Have the session's environment see `.nox/packages/<name>`, installed once for all sessions."""
     shelf = PACKAGES / name
     PACKAGES.mkdir(parents=True, exist_ok=True)
-    with (PACKAGES / f"{name}.lock").open("w") as lock:
+    with (PACKAGES / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # sessions run side by side
         if not shelf.is_dir():
-            session.log(f"Installing {name} for all sessions")
-            partial = shelf.with_suffix(".partial")
+            session.log(f"Installing {what} for all sessions")
+            partial = PACKAGES / ".partial"
             shutil.rmtree(partial, ignore_errors=True)
-            if not install(session, name, f"--target={partial}", *arguments):
-                session.error(f"{name} is not installed yet, and -R installs nothing: run once without -R")
+            if not install(session, what, f"--target={partial}", *arguments):
+                session.error(f"{what} is not installed yet, and -R installs nothing: run once without -R")
             partial.rename(shelf)
     link = site_packages(session) / f"{name.split('-')[0]}.pth"
     if not link.exists() or link.read_text() != f"{shelf}\n":
@@ -129,14 +132,14 @@ def use_subject(session: nox.Session) -> None:
         arguments = ["--require-hashes", f"--requirement={REQUIREMENTS / 'subject.txt'}"]
     else:
         arguments = [f"unsloth=={version}", f"unsloth_zoo=={version}"]
-    shelve(session, f"unsloth-{version}", "--no-deps", *arguments)
+    shelve(session, f"unsloth and unsloth_zoo {version}", f"unsloth-{version}", "--no-deps", *arguments)
 
 
 def use_torch(session: nox.Session, version: str) -> None:
     """Have the session's environment see a real torch, or none where the version is empty."""
     if version:
         python = site_packages(session).parent.name
-        shelve(session, f"torch-{version}-{python}", f"torch=={version}")
+        shelve(session, f"torch {version}", f"torch-{version}-{python}", f"torch=={version}")
     else:
         (site_packages(session) / "torch.pth").unlink(missing_ok=True)
 

@@ -27,13 +27,15 @@ MASKS = (
 class Active:
     """The marker of a spoofed interpreter.
 
-    `profile`, `patched` (dotted names, as they are patched), `escaped` (children that see the host), `pid`.
+    `profile`, `patched` (dotted names, as they are patched), `escaped` (children that see the host), `escapes` (what
+    to do about those: policy and file, which a program cannot change by clearing its environment), `pid`.
     """
 
     def __init__(self, profile):
         self.profile = profile
         self.patched = []
         self.escaped = []
+        self.escapes = os.environ.get("HARDWARE_PROFILE_ESCAPES"), os.environ.get("HARDWARE_PROFILE_ESCAPES_FILE")
         self.pid = os.getpid()
 
 

@@ -4,16 +4,15 @@ The environment carries a profile to children. It cannot reach a Python that ign
 `site` (-S), that is started with another environment, or for which another `sitecustomize` comes first. What is
 looked at is the command itself, a script's first line, and the words of a shell's command; a Python that a compiled
 program starts by its own decision is not seen.
+
+An escape is said on stderr, once. HARDWARE_PROFILE_ESCAPES=forbid makes the start of such a child fail as well, and
+HARDWARE_PROFILE_ESCAPES_FILE names a file to which every process of a session adds its escapes, a line each.
 """
 
 import os
 
 import spoofs
 
-# What to do about an escape: "say" it on stderr (the default) or "forbid" it, which makes the start of the child fail.
-POLICY = "HARDWARE_PROFILE_ESCAPES"
-# A file to which every process of a session adds its escapes, a line each.
-FILE = "HARDWARE_PROFILE_ESCAPES_FILE"
 # In a child's environment: why it may see the host.
 REASON = "HARDWARE_PROFILE_ESCAPE_REASON"
 
@@ -57,28 +56,25 @@ def _judge(executable, argv, cwd, environment):
     command = " ".join(" ".join(argv).split())
     command = command if len(command) < 200 else f"{command[:200]}..."
     line = f"{command}: {why}"
-    if os.environ.get(POLICY) == "forbid":
-        raise Escape(f"hardware profile {spoofs.active.profile.name!r}: the child would see the host: {line}; {_MEND}")
-    if line in spoofs.active.escaped or line in collected():
-        return
-    spoofs.active.escaped.append(line)
-    if os.environ.get(FILE):
-        with open(os.environ[FILE], "a", encoding="utf-8") as file:
-            file.write(line + "\n")
-    message = f"hardware profile {spoofs.active.profile.name!r}: a child sees the host: {line}; {_MEND}\n"
-    os.write(2, message.encode(errors="replace"))
+    mend = f"mend that, or state why it may in its {REASON}"
+    message = f"hardware profile {spoofs.active.profile.name!r}: a child sees the host: {line}; {mend}"
+    policy, path = spoofs.active.escapes
+    if line not in spoofs.active.escaped and line not in collected(path):
+        spoofs.active.escaped.append(line)
+        if path:
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(line + "\n")
+        os.write(2, f"{message}\n".encode(errors="replace"))
+    if policy == "forbid":
+        raise Escape(message)
 
 
-_MEND = f"mend that, or state why it may in its {REASON}"
-
-
-def collected() -> list[str]:
-    """The escapes of the whole session so far, from the file that HARDWARE_PROFILE_ESCAPES_FILE names."""
-    try:
-        with open(os.environ[FILE], encoding="utf-8") as file:
-            return file.read().splitlines()
-    except (KeyError, FileNotFoundError):
+def collected(path) -> list[str]:
+    """The escapes of a whole session so far, from the file that HARDWARE_PROFILE_ESCAPES_FILE named in it."""
+    if not path or not os.path.exists(path):
         return []
+    with open(path, encoding="utf-8") as file:
+        return file.read().splitlines()
 
 
 def reason(command, environment, cwd=None):
@@ -182,7 +178,8 @@ def _watch_multiprocessing():
     start = multiprocessing.util.spawnv_passfds
 
     def spawnv_passfds(path, args, passfds):
-        _judge(_text(path), [_text(each) for each in args], None, None)
+        if "multiprocessing.resource_tracker" not in _text(args[-1]):  # counts semaphores, asks nothing
+            _judge(_text(path), [_text(each) for each in args], None, None)
         return start(path, args, passfds)
 
     if start.__name__ != spawnv_passfds.__name__ or start.__module__ != __name__:

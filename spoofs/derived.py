@@ -258,3 +258,8 @@ def total_memory(device):
 def free_memory(device):
     """Bytes; plausible, because zero reads as an exhausted card."""
     return device.get("free_memory", max(total_memory(device) - 600 * 1024**2, 0))
+
+
+def working_set(device):
+    """Bytes that Metal recommends at most: stated as free, or two thirds of what the machine has."""
+    return device.get("free_memory", total_memory(device) * 2 // 3)

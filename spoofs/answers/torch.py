@@ -276,9 +276,7 @@ def mps_get_core_count(profile):
 
 
 def mps_recommended_max_memory(profile):
-    """Bytes: two thirds of what the machine has, or what the row says to be free."""
-    found = _mps(profile, "getRecommendedMaxMemory")
-    return found.get("free_memory", derived.total_memory(found) * 2 // 3)
+    return derived.working_set(_mps(profile, "getRecommendedMaxMemory"))
 
 
 def mps_current_allocated_memory(profile):
@@ -458,14 +456,15 @@ TYPES = {
 }
 VALUES = {
     "torch.__version__": version,
-    "torch.has_cuda": cuda_is_compiled,
-    "torch.has_cudnn": cuda_is_compiled,
-    "torch.has_mps": mps_is_built,
     "torch.version.__version__": derived.torch_version,
     "torch.version.cuda": derived.cuda_version,
     "torch.version.hip": lambda profile: profile.hip_version,
     "torch.version.rocm": derived.rocm_version,
     "torch.version.xpu": lambda profile: profile.xpu_version,
+    # Deprecated, and still asked for.
+    "torch.has_cuda": cuda_is_compiled,
+    "torch.has_cudnn": cuda_is_compiled,
+    "torch.has_mps": mps_is_built,
 }
 FUNCTIONS = {
     "torch.get_device_module": get_device_module,

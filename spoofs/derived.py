@@ -155,10 +155,10 @@ def visible(profile, kind):
     if kind == "xpu":
         return _affine(found, os.environ.get("ZE_AFFINITY_MASK"))
     if not is_rocm(profile):
-        return _masked(_ordered(found), os.environ.get("CUDA_VISIBLE_DEVICES"))
+        return masked(_ordered(found), os.environ.get("CUDA_VISIBLE_DEVICES"))
     # ROCm's runtime filters first; HIP then counts what is left, and reads CUDA's variable only without its own.
-    found = _masked(found, os.environ.get("ROCR_VISIBLE_DEVICES"))
-    return _masked(found, os.environ.get("HIP_VISIBLE_DEVICES", os.environ.get("CUDA_VISIBLE_DEVICES")))
+    found = masked(found, os.environ.get("ROCR_VISIBLE_DEVICES"))
+    return masked(found, os.environ.get("HIP_VISIBLE_DEVICES", os.environ.get("CUDA_VISIBLE_DEVICES")))
 
 
 def _ordered(found):
@@ -169,7 +169,7 @@ def _ordered(found):
     return (first, *(device for device in found if device is not first))
 
 
-def _masked(found, mask):
+def masked(found, mask):
     """The devices that a mask of CUDA's or ROCm's names: indices, or starts of UUIDs.
 
     As in the drivers, an entry that names none ends the list, and one that stands twice empties it.

@@ -94,7 +94,7 @@ REAL = {}  # name of a wrapped call -> the call
 def stated(profile):
     """Path -> text of the files that the row states, and those where the kernel says the release that it states."""
     found = {}
-    if profile.release is not None:
+    if profile.system == "Linux" and profile.release is not None:
         version = f"Linux version {profile.release} {derived.VERSION[profile.system]}"
         found = {"/proc/version": f"{version}\n", "/proc/sys/kernel/osrelease": f"{profile.release}\n"}
     return found | dict(profile.files)

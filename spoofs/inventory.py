@@ -37,18 +37,27 @@ def maker(profile, device):
 
 
 def cards(profile, name):
-    """The cards of one maker in the order of the bus, which no mask changes, each with its `bus`: "0000:01:00.0"."""
+    """The cards of one maker in the order of the bus, which no mask changes, each with its `bus`: "0000:01:00.0".
+
+    Slices of one card (MIG) are its `slices`, and not cards.
+    """
     found = {maker_name: [] for maker_name, _ in _MAKERS}
     for device in profile.devices:
         found[maker(profile, device)].append(device)
     if not found[name]:
-        kind = {"intel": "xpu", "amd" if derived.is_rocm(profile) else "nvidia": "cuda"}.get(name)
+        kind = {"intel": "xpu", "apple": "mps", "amd" if derived.is_rocm(profile) else "nvidia": "cuda"}.get(name)
         found[name] = [each for each in derived.devices(profile, kind) if each not in profile.devices] if kind else []
     before = sum(len(cards) for other, cards in found.items() if other < name)
     cards = []
     for place, device in enumerate(found[name], before + 1):
-        card = profiles.Device({"bus": f"0000:{place:02x}:00.0", **device})
+        whole = device.get("slice_of")
+        if whole and cards and cards[-1].get("whole") == whole:
+            cards[-1]["slices"].append(device)
+            continue
+        card = profiles.Device({"bus": f"0000:{place:02x}:00.0", **(whole or device)})
         card.place = getattr(device, "place", 0)
+        if whole:
+            card |= {"capability": derived.capability(device), "whole": whole, "slices": [device]}
         cards.append(card)
     return cards
 

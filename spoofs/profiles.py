@@ -98,6 +98,7 @@ _DEVICE = {
     "uuid": str,
     "driver": str,  # the version of NVIDIA's
     "bus": str,  # "0000:01:00.0"
+    "slice_of": dict,  # where it is a slice of a card (MIG): the facts of the card
     "tiles": int,  # sub-devices, of Intel's data centre cards
     "properties": dict,  # what `get_device_properties` says beside the above, name -> value
 }

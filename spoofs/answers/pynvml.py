@@ -61,10 +61,11 @@ class Structure:
 
 
 class Handle:
-    """A card, to NVML's other functions."""
+    """A card, or a slice of it, to NVML's other functions."""
 
-    def __init__(self, index):
+    def __init__(self, index, part=None):
         self.index = index
+        self.part = part
 
 
 _open = []  # one entry for each nvmlInit that no nvmlShutdown has answered
@@ -135,8 +136,9 @@ def nvmlDeviceGetHandleByIndex(profile, index):
 
 def _handle(profile, matches):
     for index, card in enumerate(inventory.cards(profile, "nvidia")):
-        if matches(card):
-            return Handle(index)
+        for part, device in enumerate([card, *card.get("slices", ())], -1):
+            if matches(device):
+                return Handle(index, part if part >= 0 else None)
     return _fail("NotFound")
 
 
@@ -144,10 +146,21 @@ def nvmlDeviceGetHandleByUUID(profile, uuid):
     return _handle(profile, lambda card: derived.uuid(card) == _text(uuid))
 
 
+def nvmlDeviceGetMigDeviceHandleByIndex(profile, device, index):
+    if not 0 <= index < len(_card(profile, device).get("slices", ())):
+        _fail("NotFound")
+    return Handle(device.index, index)
+
+
+def nvmlDeviceIsMigDeviceHandle(profile, device):
+    _card(profile, device)
+    return int(device.part is not None)
+
+
 def nvmlDeviceGetHandleByPciBusId(profile, pciBusId):
     wanted = _text(pciBusId).lower().rpartition(":")
     number = wanted[0].rpartition(":")[2] + ":" + wanted[2]
-    return _handle(profile, lambda card: card["bus"].partition(":")[2] == number)
+    return _handle(profile, lambda card: card.get("bus", "").partition(":")[2] == number)
 
 
 def _text(value):
@@ -157,7 +170,8 @@ def _text(value):
 def _card(profile, handle):
     if not isinstance(handle, Handle):
         _fail("InvalidArgument")
-    return inventory.cards(profile, "nvidia")[handle.index]
+    card = inventory.cards(profile, "nvidia")[handle.index]
+    return card if handle.part is None else card["slices"][handle.part]
 
 
 def nvmlDeviceGetName(profile, handle):
@@ -199,14 +213,14 @@ def nvmlDeviceGetPciInfo(profile, handle):
 
 def nvmlDeviceGetMigMode(profile, device):
     """[current, pending], where the card can be split at all: data centre cards from the A100 on."""
-    if derived.capability(_card(profile, device)) not in ((8, 0), (9, 0), (10, 0), (10, 3)):
+    card = _card(profile, device)
+    if derived.capability(card) not in ((8, 0), (9, 0), (10, 0), (10, 3)):
         _fail("NotSupported")
-    return [0, 0]
+    return [1, 1] if "slices" in card else [0, 0]
 
 
 def nvmlDeviceGetMaxMigDeviceCount(profile, device):
-    _card(profile, device)
-    return 0
+    return 7 if "slices" in _card(profile, device) else 0
 
 
 def nvmlDeviceGetComputeMode(profile, handle):
@@ -287,6 +301,8 @@ for _answer in (
     nvmlDeviceGetCudaComputeCapability,
     nvmlDeviceGetPciInfo,
     nvmlDeviceGetMigMode,
+    nvmlDeviceGetMigDeviceHandleByIndex,
+    nvmlDeviceIsMigDeviceHandle,
     nvmlDeviceGetMaxMigDeviceCount,
     nvmlDeviceGetComputeMode,
     nvmlDeviceGetUtilizationRates,

@@ -66,7 +66,7 @@ FIELDS = {
     "display_active": ("", lambda profile, index, card: "Disabled"),
     "compute_mode": ("", lambda profile, index, card: "Default"),
     "pstate": ("", lambda profile, index, card: "P8"),
-    "mig.mode.current": ("", lambda profile, index, card: None),
+    "mig.mode.current": ("", lambda profile, index, card: "Enabled" if "slices" in card else None),
     "serial": ("", lambda profile, index, card: None),
 }
 
@@ -141,7 +141,13 @@ def _query(profile, cards, fields, form):
 
 
 def _list(profile, cards, options):
-    return "".join(f"GPU {index}: {card['name']} (UUID: {derived.uuid(card)})\n" for index, card in cards)
+    lines = []
+    for index, card in cards:
+        lines.append(f"GPU {index}: {card['name']} (UUID: {derived.uuid(card)})")
+        for place, part in enumerate(card.get("slices", ())):
+            kind = part["name"].rpartition("MIG ")[2]
+            lines.append(f"  MIG {kind:<11} Device {place:>2}: (UUID: {derived.uuid(part)})")
+    return "\n".join(lines) + "\n"
 
 
 def _version(profile, cards, options):

@@ -12,38 +12,15 @@ _GENERIC = (
 )  # fmt: skip
 
 
-def visible(profile):
-    """(place, card) of the cards that the runtime's own mask leaves."""
-    found = list(enumerate(inventory.cards(profile, "amd")))
-    mask = os.environ.get("ROCR_VISIBLE_DEVICES")
-    if mask is None:
-        return found
-    kept = []
-    for entry in mask.split(","):
-        match = [each for each in found if entry.strip() in (str(each[0]), derived.uuid(each[1]))]
-        if not match:
-            break
-        kept += match
-    return kept
-
-
-def target(card):
-    """The instruction set that the runtime takes the card for, with its features: "gfx942:sramecc+:xnack-"."""
-    override = os.environ.get("HSA_OVERRIDE_GFX_VERSION")
-    if override:
-        major, minor, step = (int(part) for part in override.split("."))
-        return f"gfx{major}{minor:x}{step:x}"
-    return card.get("arch", "gfx900")
-
-
 def _agent(number, rows):
     bar = "*******"
     return [bar, f"Agent {number}", bar] + [f"  {name + ':':25}{value}" for name, value in rows]
 
 
 def answer(profile, arguments):
-    cards = visible(profile)
-    if not inventory.cards(profile, "amd"):
+    found = inventory.cards(profile, "amd")
+    cards = derived.masked(found, os.environ.get("ROCR_VISIBLE_DEVICES"))
+    if not found:
         return 1, "ROCk module is NOT loaded, possibly no GPU devices\n", ""
     lines = ["ROCk module is loaded", "=" * 21, "HSA System Attributes", "=" * 21]
     lines += [f"{'Runtime Version:':25}1.{13 if inventory.numbers(inventory.rocm(profile)) < (6, 4) else 15}"]
@@ -53,13 +30,13 @@ def answer(profile, arguments):
         ("Name", processor), ("Uuid", "CPU-XX"), ("Marketing Name", processor), ("Vendor Name", "CPU"),
         ("Feature", "None specified"), ("Node", 0), ("Device Type", "CPU"),
     ))  # fmt: skip
-    for number, (place, card) in enumerate(cards, 2):
-        full = target(card)
+    for number, card in enumerate(cards, 2):
+        full = derived.arch(card)
         name = full.partition(":")[0]
         size = derived.total_memory(card) // 1024
         lines += _agent(number, (
             ("Name", name), ("Uuid", derived.uuid(card)), ("Marketing Name", card["name"]), ("Vendor Name", "AMD"),
-            ("Feature", "KERNEL_DISPATCH"), ("Node", place + 1), ("Device Type", "GPU"),
+            ("Feature", "KERNEL_DISPATCH"), ("Node", found.index(card) + 1), ("Device Type", "GPU"),
             ("Compute Unit", card.get("processors", 40)),
             ("Wavefront Size", "64(0x40)" if name.startswith("gfx9") else "32(0x20)"),
         ))  # fmt: skip

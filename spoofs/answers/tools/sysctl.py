@@ -1,22 +1,23 @@
 """What `sysctl` prints: on Darwin the names that tell a Mac apart, on Linux the kernel's own, read as procps does."""
 
-from spoofs import derived, inventory
+from spoofs import derived
 
-MEMORY = 16 * 1024**3
+MEMORY = 16 * 1024**3  # of a Mac whose processor is Intel's
+
+
+def _gpu(profile):
+    """An Apple chip is processor and GPU in one, with one memory."""
+    return next(iter(derived.devices(profile, "mps")), derived.DEFAULT_DEVICE["mps"])
 
 
 def chip(profile):
-    """What the processor is called: stated as the name of an Apple device, or a usual one."""
-    for card in inventory.cards(profile, "apple"):
-        return card["name"]
-    return "Apple M2" if profile.machine == "arm64" else "Intel(R) Core(TM) i7-9750H CPU @ 2.60GHz"
+    """What the processor is called."""
+    return _gpu(profile)["name"] if profile.machine == "arm64" else "Intel(R) Core(TM) i7-9750H CPU @ 2.60GHz"
 
 
 def memory(profile):
-    """Bytes; an Apple chip shares its memory with its GPU."""
-    for card in inventory.cards(profile, "apple"):
-        return derived.total_memory(card)
-    return MEMORY
+    """Bytes."""
+    return derived.total_memory(_gpu(profile)) if profile.machine == "arm64" else MEMORY
 
 
 DARWIN = {

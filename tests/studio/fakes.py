@@ -1,6 +1,6 @@
 """Fakes of what the training worker is given by others: mlx, unsloth_zoo's MLX modules, datasets, wandb and their like.
 
-They record what they are asked and compute nothing. Nothing of `studio/` is faked. `test_fakes.py` holds them against the
+They record what they are asked and compute nothing. Nothing of `studio/` is faked. `behaviors/test_fakes.py` holds them against the
 sources of the real unsloth_zoo.
 """
 
@@ -125,7 +125,7 @@ class Lab:
     wandb_error: Exception | None = None
     """Raised by wandb.init."""
     missing: tuple[str, ...] = ()
-    """Modules that shall not be importable, by dotted name."""
+    """Modules that shall not be importable, nor what is below them, by dotted name."""
     while_training: Callable[[Trainer], None] = lambda trainer: None
     while_saving: Callable[[Trainer], None] = lambda trainer: None
     calls: list[Call] = field(default_factory=list)
@@ -145,9 +145,12 @@ class Lab:
             patch.delitem(sys.modules, name)
         fakes = self.modules()
         for name, module in fakes.items():
-            patch.setitem(sys.modules, name, None if name in self.missing else module)
             parent, _, child = name.rpartition(".")
-            if parent and name not in self.missing:
+            if any(f"{name}.".startswith(f"{gone}.") for gone in self.missing):
+                patch.setitem(sys.modules, name, None)  # an import of it raises ModuleNotFoundError
+                continue
+            patch.setitem(sys.modules, name, module)
+            if parent:
                 setattr(fakes[parent], child, module)
 
     def modules(self) -> dict[str, ModuleType]:

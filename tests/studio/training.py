@@ -67,12 +67,16 @@ class ClosableQueue(queue.Queue):
         super().__init__()
         self.timeouts: list[float | None] = []
         """How long each read was ready to wait, in seconds."""
+        self.drained = threading.Event()
+        """Set when the reader comes back and finds nothing more."""
         for item in items:
             self.put(item)
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
         """The next item; raises it where it is an exception."""
         self.timeouts.append(timeout)
+        if self.empty():
+            self.drained.set()
         item = super().get(block, timeout)
         if isinstance(item, BaseException):
             raise item
@@ -176,6 +180,8 @@ def _settle(patch: pytest.MonkeyPatch, home: Path, offline: bool) -> None:
 def _wait_for(threads: set[threading.Thread]) -> None:
     """Wait for the worker's own threads; AssertionError for one that does not end."""
     for thread in threads:
+        if thread.name == "QueueFeederThread":
+            continue  # belongs to a queue between processes, which lives on
         thread.join(PATIENCE)
         assert not thread.is_alive(), f"{thread.name} of the worker still runs after its queue was closed"
 

@@ -40,7 +40,8 @@ def _nodes(tree: ast.Module) -> Iterator[ast.AST]:
 
 def secret_keys(tree: ast.Module) -> set[str]:
     """The keys of the training config that this worker reads and that name a secret."""
-    return {key for node in _nodes(tree) if is_secret(key := _config_key(node))}
+    reads = (node for node in _nodes(tree) if isinstance(node, ast.Call | ast.Subscript))
+    return {key for node in reads if is_secret(key := _config_key(node))}
 
 
 def _inside(root: ast.AST, name: str) -> Iterator[ast.Call]:

@@ -155,7 +155,8 @@ def visible(profile, kind):
     if kind == "xpu":
         return _affine(found, os.environ.get("ZE_AFFINITY_MASK"))
     if not is_rocm(profile):
-        return masked(_ordered(found), os.environ.get("CUDA_VISIBLE_DEVICES"))
+        found = masked(_ordered(found), os.environ.get("CUDA_VISIBLE_DEVICES"))
+        return found[:1] if any("slice_of" in each for each in found) else found  # a process can open one slice
     # ROCm's runtime filters first; HIP then counts what is left, and reads CUDA's variable only without its own.
     found = masked(found, os.environ.get("ROCR_VISIBLE_DEVICES"))
     return masked(found, os.environ.get("HIP_VISIBLE_DEVICES", os.environ.get("CUDA_VISIBLE_DEVICES")))
@@ -190,7 +191,7 @@ def masked(found, mask):
         if any(device is each for each in kept):
             return ()
         kept.append(device)
-    return tuple(kept[:1] if mask.startswith("MIG-") else kept)  # CUDA opens one slice in a process
+    return tuple(kept)
 
 
 def _leading_number(entry):

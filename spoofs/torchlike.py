@@ -147,9 +147,10 @@ class AcceleratorError(RuntimeError):
     __module__ = "torch"
 
 
-def context(kind):
-    """A context manager of a device, whose methods are probes of their own (`torch.cuda.device`)."""
-    return type("device", (), {"__module__": kind, "__doc__": "Context manager that selects a device."})
+def context(dotted):
+    """A context manager that selects a device, as `torch.cuda.device` does; its methods are probes of their own."""
+    module, _, name = dotted.rpartition(".")
+    return type(name, (), {"__module__": module, "__doc__": "Context manager that selects a device."})
 
 
 class Properties:

@@ -430,9 +430,10 @@ TYPES = {
     "torch.AcceleratorError": torchlike.AcceleratorError,
     "torch.cuda.OutOfMemoryError": torchlike.OutOfMemoryError,
     "torch.cuda.AcceleratorError": torchlike.AcceleratorError,
-    "torch.cuda.device": torchlike.context("torch.cuda"),
-    "torch.xpu.device": torchlike.context("torch.xpu"),
-    "torch.accelerator.device_index": torchlike.context("torch.accelerator"),
+    **{
+        name: torchlike.context(name)
+        for name in ("torch.cuda.device", "torch.xpu.device", "torch.accelerator.device_index")
+    },
     "torch.distributed.Work": type("Work", (), {"__module__": "torch.distributed"}),
     # Nothing has been allocated, nothing is cached, and a seed waits for the first use.
     **{

@@ -1,7 +1,8 @@
-"""Fakes of what the training worker is given by others: mlx, unsloth_zoo's MLX modules, datasets, wandb and their like.
+"""Fakes of what the training worker is given by others: mlx, unsloth_zoo's MLX modules, datasets, wandb and
+their like.
 
-They record what they are asked and compute nothing. Nothing of `studio/` is faked. `behaviors/test_fakes.py` holds them against the
-sources of the real unsloth_zoo.
+They record what they are asked and compute nothing. Nothing of `studio/` is faked. `behaviors/test_fakes.py`
+holds them against the sources of the real unsloth_zoo.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import pytest
 
@@ -22,7 +23,8 @@ OWNED = ("mlx", "unsloth_zoo", "datasets", "wandb", "pandas", "pyarrow", "safete
 """The packages whose real modules, if any, are out of the way while the fakes are in."""
 
 PATIENCE = 5.0
-"""Seconds that a fake waits for the worker before it fails: far beyond any real delay, so that only a bug runs it out."""
+"""Seconds that a fake waits for the worker before it fails: far beyond any real delay, so that only a bug
+runs it out."""
 
 
 class Call(NamedTuple):
@@ -63,7 +65,9 @@ class Trainer:
     distributed_world_size = 1
     is_main_process = True
 
-    def __init__(self, lab: Lab, model: Any, tokenizer: Any, train_dataset: Any, eval_dataset: Any, args: Any) -> None:
+    def __init__(
+        self, lab: Lab, model: Any, tokenizer: Any, train_dataset: Any, eval_dataset: Any, args: Any
+    ) -> None:
         self.lab, self.model, self.tokenizer, self.args = lab, model, tokenizer, args
         self.train_dataset, self.eval_dataset = train_dataset, eval_dataset
         self.state = SimpleNamespace(epoch=None)
@@ -140,7 +144,8 @@ class Lab:
         return [call for call in self.calls if call.name == name]
 
     def install(self, patch: pytest.MonkeyPatch) -> None:
-        """Put the fakes into sys.modules until `patch` is undone; real modules of the same packages are set aside."""
+        """Put the fakes into sys.modules until `patch` is undone; real modules of the same packages are set
+        aside."""
         for name in [name for name in sys.modules if name.partition(".")[0] in OWNED]:
             patch.delitem(sys.modules, name)
         fakes = self.modules()
@@ -160,7 +165,9 @@ class Lab:
             "mlx.core": _module("mlx.core", self._mlx_core()),
             "unsloth_zoo": _module("unsloth_zoo"),
             "unsloth_zoo.mlx": _module("unsloth_zoo.mlx"),
-            "unsloth_zoo.mlx.loader": _module("unsloth_zoo.mlx.loader", {"FastMLXModel": self._fast_mlx_model()}),
+            "unsloth_zoo.mlx.loader": _module(
+                "unsloth_zoo.mlx.loader", {"FastMLXModel": self._fast_mlx_model()}
+            ),
             "unsloth_zoo.mlx.trainer": _module("unsloth_zoo.mlx.trainer", self._trainer()),
             "unsloth_zoo.mlx.utils": _module("unsloth_zoo.mlx.utils", _checkpoint_writers()),
             "datasets": _module("datasets", self._datasets()),
@@ -218,7 +225,7 @@ class Lab:
             "Dataset": Rows,
             "DatasetDict": dict,
             "Features": dict,
-            "Value": lambda dtype, id=None: (dtype, id),
+            "Value": lambda dtype, **tag: (dtype, tag),
         }
 
     def _wandb_init(self, **kwargs: Any) -> SimpleNamespace:
@@ -245,8 +252,12 @@ def _checkpoint_writers() -> dict[str, Callable[..., None]]:
 
     return {
         "save_trainable_adapters": writer("adapters.safetensors", lambda model: "tensor"),
-        "save_optimizer_state": writer("optimizer_state.safetensors", lambda optimizer: type(optimizer).__name__),
-        "save_trainer_state": writer("trainer_state.json", lambda state: f'{{"global_step": {state["global_step"]}}}'),
+        "save_optimizer_state": writer(
+            "optimizer_state.safetensors", lambda optimizer: type(optimizer).__name__
+        ),
+        "save_trainer_state": writer(
+            "trainer_state.json", lambda state: f'{{"global_step": {state["global_step"]}}}'
+        ),
     }
 
 
@@ -256,7 +267,7 @@ class _SafeOpen:
     def __init__(self, path: str, framework: str) -> None:
         self.text = Path(path).read_text(encoding="utf-8")
 
-    def __enter__(self) -> _SafeOpen:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -270,10 +281,12 @@ class _Frame:
     """pandas.read_csv, also in chunks, as far as the names of the columns and which of them hold numbers."""
 
     def __init__(self, path: str, chunksize: int | None = None, nrows: int | None = None) -> None:
-        with open(path, encoding="utf-8", newline="") as file:
+        with Path(path).open(encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file)
         self.columns = header
-        self.types = ["int64" if all(row[at].isdigit() for row in rows) else "string" for at in range(len(header))]
+        self.types = [
+            "int64" if all(row[at].isdigit() for row in rows) else "string" for at in range(len(header))
+        ]
 
     def __enter__(self) -> Any:
         return iter([self])

@@ -1,4 +1,5 @@
-"""The gate `unsloth._IS_MLX` and the order of dispatch: their source has the shape, and the gate's own source decides."""
+"""The gate `unsloth._IS_MLX` and the order of dispatch: their source has the shape, and the gate's own source
+decides."""
 
 from __future__ import annotations
 
@@ -17,13 +18,22 @@ from typing import Any
 import pytest
 
 from tests.studio.guards import Guard, gate, order
-from tests.studio.guards.gate import GATE_SHAPE, evaluate_gate, execute_gate, gate_module, gate_source, zoo_path
+from tests.studio.guards.gate import (
+    GATE_SHAPE,
+    evaluate_gate,
+    execute_gate,
+    gate_module,
+    gate_source,
+    zoo_path,
+)
 from tests.studio.subject import GATE, Subject, SubjectError
 
 GUARDS = (*gate.GUARDS, *order.GUARDS)
 
 
-@pytest.mark.parametrize("guard", [GATE_SHAPE, gate.NO_TORCH_BEFORE_GATE, *order.GUARDS], ids=lambda guard: guard.id)
+@pytest.mark.parametrize(
+    "guard", [GATE_SHAPE, gate.NO_TORCH_BEFORE_GATE, *order.GUARDS], ids=lambda guard: guard.id
+)
 def test_the_subject_has_the_shape(guard: Guard, subject: Subject) -> None:
     """The gate and the dispatch still stand as the guards know them."""
     assert [] == guard.complaints(subject.tree(guard.source)), guard.mend
@@ -35,11 +45,12 @@ def test_guard_tells_good_from_bad(guard: Guard) -> None:
     assert [] == guard.failures()
 
 
-# --- every slip in every gate ------------------------------------------------------------------------------------
+# --- every slip in every gate -------------------------------------------------------------------------------
 
 
 def _slips(tree: ast.Module) -> Iterator[tuple[str, ast.Module]]:
-    """Every source in which one predicate of the gate was dropped, negated or turned, or `and` became `or`."""
+    """Every source in which one predicate of the gate was dropped, negated or turned, or `and` became
+    `or`."""
 
     nodes, frozen = list(ast.walk(tree)), pickle.dumps(tree)
 
@@ -53,13 +64,23 @@ def _slips(tree: ast.Module) -> Iterator[tuple[str, ast.Module]]:
     for at, part in enumerate(joined.values):
         text = ast.unparse(part)
         yield changed(f"dropped: {text}", joined, lambda node, at=at: node.values.pop(at))
-        yield changed(f"negated: {text}", joined, lambda node, at=at: _put(node, at, ast.UnaryOp(ast.Not(), node.values[at])))
+        yield changed(
+            f"negated: {text}",
+            joined,
+            lambda node, at=at: _put(node, at, ast.UnaryOp(ast.Not(), node.values[at])),
+        )
         for constant in (True, False):
-            yield changed(f"{constant} for {text}", joined, lambda node, at=at, c=constant: _put(node, at, ast.Constant(c)))
+            yield changed(
+                f"{constant} for {text}",
+                joined,
+                lambda node, at=at, c=constant: _put(node, at, ast.Constant(c)),
+            )
         yield changed(f"or-ed with its neighbour: {text}", joined, lambda node, at=at: _pair(node, at))
         for compare in [node for node in ast.walk(part) if isinstance(node, ast.Compare)]:
             yield changed(f"compared the other way: {text}", compare, _swap_compare)
-            yield changed(f"compared with something else: {text}", compare, lambda node: _put_right(node, "other"))
+            yield changed(
+                f"compared with something else: {text}", compare, lambda node: _put_right(node, "other")
+            )
 
 
 def _put(node: ast.BoolOp, at: int, value: ast.expr) -> None:
@@ -93,7 +114,8 @@ def _gates(subject: Subject) -> dict[str, ast.Module]:
 
 
 def test_guard_rejects_every_slip_in_every_gate(subject: Subject) -> None:
-    """No predicate can be dropped, negated, turned or or-ed, in any shape of the gate, without the guard firing."""
+    """No predicate can be dropped, negated, turned or or-ed, in any shape of the gate, without the guard
+    firing."""
     the_gate_of_the_seed = "with the switch: dropped: os.environ.get('UNSLOTH_FORCE_GPU_PATH') != '1'"
     slips = [(shape, what, slip) for shape, tree in _gates(subject).items() for what, slip in _slips(tree)]
 
@@ -102,7 +124,7 @@ def test_guard_rejects_every_slip_in_every_gate(subject: Subject) -> None:
     assert [the_gate_of_the_seed] == passed
 
 
-# --- the gate's own source over the truth table of its predicates ------------------------------------------------
+# --- the gate's own source over the truth table of its predicates -------------------------------------------
 
 SYSTEMS = ("Linux", "Darwin", "Windows", "darwin", "DARWIN", "")
 MACHINES = ("x86_64", "arm64", "aarch64", "ARM64", "arm64e", "")
@@ -122,7 +144,9 @@ class Table:
         patch.setattr(
             importlib.util,
             "find_spec",
-            lambda name, package=None: (object() if self.machine[2] else None) if name == "mlx" else real(name, package),
+            lambda name, package=None: (
+                (object() if self.machine[2] else None) if name == "mlx" else real(name, package)
+            ),
         )
         self.asked = 0
         self.patch = patch
@@ -168,7 +192,8 @@ def _wrong(table: Table) -> list[tuple]:
 
 
 def test_gate_is_true_only_on_apple_silicon_with_mlx(table: Table) -> None:
-    """Even where unsloth_zoo would say yes to every machine, the gate itself refuses all but one, unless it is forced."""
+    """Even where unsloth_zoo would say yes to every machine, the gate itself refuses all but one, unless it
+    is forced."""
     table.zoo(lambda: True)
 
     assert [] == _wrong(table)
@@ -218,8 +243,11 @@ def test_gate_asks_unsloth_zoo_only_where_its_own_predicates_hold(table: Table, 
     assert (said_yes if _asks_zoo(subject) else 0) == table.asked
 
 
-def test_truth_table_notices_every_dropped_predicate(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table bites: each predicate that is dropped from the subject's gate, or negated, gives a wrong row."""
+def test_truth_table_notices_every_dropped_predicate(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table bites: each predicate that is dropped from the subject's gate, or negated, gives a wrong
+    row."""
     monkeypatch.setenv("UNSLOTH_FORCE_GPU_PATH", "")
     quiet = []
     for what, slip in _slips(gate_source(subject)):
@@ -231,11 +259,12 @@ def test_truth_table_notices_every_dropped_predicate(subject: Subject, monkeypat
     assert [] == quiet
 
 
-# --- the gate by itself ------------------------------------------------------------------------------------------
+# --- the gate by itself -------------------------------------------------------------------------------------
 
 
 def test_gate_module_holds_what_the_gate_needs_and_nothing_else() -> None:
-    """The imports, the helpers it reads transitively, the assignment; not what comes between, and nothing behind it."""
+    """The imports, the helpers it reads transitively, the assignment; not what comes between, and nothing
+    behind it."""
     tree = ast.parse(
         "import os, platform\nimport torch\nfrom .fixes import platform_fix\nWANTED = 'Darwin'\n"
         "def right():\n    return WANTED\ndef other():\n    return os\n"
@@ -244,19 +273,28 @@ def test_gate_module_holds_what_the_gate_needs_and_nothing_else() -> None:
 
     kept = [ast.unparse(node).partition("\n")[0] for node in gate_module(tree).body]
 
-    assert ["import os, platform", "WANTED = 'Darwin'", "def right():", "def gate():", "_IS_MLX = gate()"] == kept
+    assert [
+        "import os, platform",
+        "WANTED = 'Darwin'",
+        "def right():",
+        "def gate():",
+        "_IS_MLX = gate()",
+    ] == kept
 
 
 def test_gate_of_the_subject_keeps_its_own_lines(subject: Subject) -> None:
     """What is executed are the file's own nodes, so coverage and tracebacks point at the real lines."""
     own = {node.lineno: ast.unparse(node) for node in subject.tree(GATE).body}
 
-    assert [own[node.lineno] for node in gate_source(subject).body] == [ast.unparse(node) for node in gate_source(subject).body]
+    assert [own[node.lineno] for node in gate_source(subject).body] == [
+        ast.unparse(node) for node in gate_source(subject).body
+    ]
     assert 3 <= len(gate_source(subject).body)
 
 
 def test_one_evaluation_does_not_poison_the_next(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """unsloth_zoo remembers its answer for the process; evaluate_gate does not let it answer for another machine."""
+    """unsloth_zoo remembers its answer for the process; evaluate_gate does not let it answer for another
+    machine."""
     path = zoo_path(subject, gate.ZOO_RUNTIME)
     runtime = ModuleType("unsloth_zoo.mlx.runtime")
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), runtime.__dict__)

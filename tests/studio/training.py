@@ -34,8 +34,8 @@ _TAME = {"UNSLOTH_STUDIO_NATIVE_TLS": "0", "UNSLOTH_STUDIO_HAPPY_EYEBALLS": "0"}
 def worker_of(subject: Subject) -> Iterator[ModuleType]:
     """The subject's `core.training.worker`, imported from its own file and forgotten afterwards.
 
-    Its package is entered without its `__init__`, which loads the parent process's side and with it a web framework that
-    no worker needs.
+    Its package is entered without its `__init__`, which loads the parent process's side and with it a web
+    framework that no worker needs.
     """
     before = dict(os.environ)
     os.environ |= _TAME
@@ -46,22 +46,28 @@ def worker_of(subject: Subject) -> Iterator[ModuleType]:
     try:
         yield importlib.import_module("core.training.worker")
     finally:
-        for name in [name for name in sys.modules if name == "core.training" or name.startswith("core.training.")]:
+        for name in [
+            name for name in sys.modules if name == "core.training" or name.startswith("core.training.")
+        ]:
             del sys.modules[name]
         os.environ.clear()
         os.environ |= before
 
 
 def has_own(subject: Subject, function: str) -> bool:
-    """Whether the worker of this release has that function; an older one has what it does inside _run_mlx_training."""
+    """Whether the worker of this release has that function; an older one has what it does inside
+    _run_mlx_training."""
     own = {node.name for node in subject.tree(WORKER).body if isinstance(node, ast.FunctionDef)}
     if "_run_mlx_training" not in own:
-        raise LookupError(f"{subject.path(WORKER)} has no _run_mlx_training: the behaviours have nothing to run")
+        raise LookupError(
+            f"{subject.path(WORKER)} has no _run_mlx_training: the behaviours have nothing to run"
+        )
     return function in own
 
 
 class ClosableQueue(queue.Queue):
-    """A queue in which an exception can be put: the reader of a pipe meets one when the other end has gone."""
+    """A queue in which an exception can be put: the reader of a pipe meets one when the other end has
+    gone."""
 
     def __init__(self, *items: Any) -> None:
         super().__init__()
@@ -100,7 +106,11 @@ class Run:
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         """The events of one type, without their time."""
-        return [{key: event[key] for key in event if key not in ("type", "ts")} for event in self.events if event["type"] == kind]
+        return [
+            {key: event[key] for key in event if key not in ("type", "ts")}
+            for event in self.events
+            if event["type"] == kind
+        ]
 
     def statuses(self) -> list[str]:
         """The texts of all statuses."""
@@ -135,10 +145,11 @@ def run(
     stops: Any = None,
     **config: Any,
 ) -> Run:
-    """Drive `_run_mlx_training` from the first status to the last event, with the settings given over a small local run.
+    """Drive `_run_mlx_training` from the first status to the last event, with the settings given over a small
+    local run.
 
-    `home` is a folder for this run alone; `stops` is the stop queue, a ClosableQueue of its own where it is left out.
-    The poller thread is let go and waited for, whatever the worker did.
+    `home` is a folder for this run alone; `stops` is the stop queue, a ClosableQueue of its own where it is
+    left out. The poller thread is let go and waited for, whatever the worker did.
     """
     lab = lab or Lab()
     stops = ClosableQueue() if stops is None else stops
@@ -154,7 +165,7 @@ def run(
         gc.freeze()  # the worker collects in every run; what was there before need not be walked again
         try:
             worker._run_mlx_training(events, stops, full)
-        except BaseException as raised:
+        except BaseException as raised:  # noqa: BLE001 - whatever it raises is what a test looks at
             error = raised
         environ = dict(os.environ)
         if isinstance(stops, ClosableQueue):
@@ -187,7 +198,8 @@ def _wait_for(threads: set[threading.Thread]) -> None:
 
 
 def local_config(home: Path) -> dict[str, Any]:
-    """A small run: a model folder, one local dataset file, a folder for the output; no secrets, no tracker."""
+    """A small run: a model folder, one local dataset file, a folder for the output; no secrets, no
+    tracker."""
     model = home / "model"
     model.mkdir(parents=True, exist_ok=True)
     (model / "config.json").write_text("{}", encoding="utf-8")

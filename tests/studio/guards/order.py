@@ -1,4 +1,5 @@
-"""The dispatch in `hardware.py`: in which order the devices are asked for, and that each is taken on its own probe."""
+"""The dispatch in `hardware.py`: in which order the devices are asked for, and that each is taken on its own
+probe."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ class _Taken:
     value: str
     """The member of DeviceType for DEVICE, the literal for IS_ROCM."""
     tests: tuple[tuple[ast.expr, bool], ...]
-    """The enclosing `if` tests from the outside in, each with the branch: True for the body, False for `else`."""
+    """The enclosing `if` tests from the outside in, each with the branch: True for the body, False for
+    `else`."""
     block: list[ast.stmt]
 
 
@@ -29,7 +31,10 @@ def _taken(block: list[ast.stmt], tests: tuple[tuple[ast.expr, bool], ...] = ())
     """The assignments to DEVICE and IS_ROCM in these statements, in source order."""
     for statement in block:
         match statement:
-            case ast.Assign(targets=[ast.Name(id="DEVICE")], value=ast.Attribute(value=ast.Name(id="DeviceType"), attr=kind)):
+            case ast.Assign(
+                targets=[ast.Name(id="DEVICE")],
+                value=ast.Attribute(value=ast.Name(id="DeviceType"), attr=kind),
+            ):
                 yield _Taken(statement, kind, tests, block)
             case ast.Assign(targets=[ast.Name(id="IS_ROCM")], value=value):
                 yield _Taken(statement, ast.unparse(value), tests, block)
@@ -48,7 +53,8 @@ def _is_device(taken: _Taken) -> bool:
 
 
 def _dispatch(tree: ast.Module) -> tuple[Function, list[_Taken]] | None:
-    """The function that takes a CUDA device, and what it takes; None where the module has no such function."""
+    """The function that takes a CUDA device, and what it takes; None where the module has no such
+    function."""
     for function in functions(tree):
         taken = list(_taken(function.body))
         if any(_is_device(item) and item.value == "CUDA" for item in taken):
@@ -57,7 +63,8 @@ def _dispatch(tree: ast.Module) -> tuple[Function, list[_Taken]] | None:
 
 
 def _holds(expression: ast.expr, truth: bool, probe: Probe, function: Function) -> bool:
-    """Whether `expression` being `truth` means that `probe` said yes; a name stands for all that it was assigned."""
+    """Whether `expression` being `truth` means that `probe` said yes; a name stands for all that it was
+    assigned."""
     match expression:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return _holds(operand, not truth, probe, function)
@@ -73,7 +80,9 @@ def _holds(expression: ast.expr, truth: bool, probe: Probe, function: Function) 
 
 
 def _calls(name: str) -> Probe:
-    return lambda node: called(node) == name and isinstance(node, ast.Call) and not node.args and not node.keywords
+    return lambda node: (
+        called(node) == name and isinstance(node, ast.Call) and not node.args and not node.keywords
+    )
 
 
 def _asks_mlx(node: ast.expr) -> bool:
@@ -101,7 +110,10 @@ def _prefers_xpu(expression: ast.expr, function: Function) -> bool:
     match expression:
         case ast.Name(id=name):
             return any(_prefers_xpu(value, function) for value in values(function, name))
-        case ast.BoolOp(op=ast.Or(), values=[force, ast.BoolOp(op=ast.And(), values=[mask, ast.BoolOp(op=ast.Or(), values=gone)])]):
+        case ast.BoolOp(
+            op=ast.Or(),
+            values=[force, ast.BoolOp(op=ast.And(), values=[mask, ast.BoolOp(op=ast.Or(), values=gone)])],
+        ):
             return (
                 _mentions(force, "UNSLOTH_FORCE_XPU", function)
                 and _mentions(mask, "ZE_AFFINITY_MASK", function)
@@ -112,7 +124,8 @@ def _prefers_xpu(expression: ast.expr, function: Function) -> bool:
 
 
 def _mentions(expression: ast.expr, variable: str, function: Function) -> bool:
-    """Whether `expression` reads that environment variable, through names of `function` and a helper named for it."""
+    """Whether `expression` reads that environment variable, through names of `function` and a helper named
+    for it."""
     for node in ast.walk(expression):
         match node:
             case ast.Constant(value=found) if found == variable:
@@ -137,7 +150,11 @@ def _check_order(tree: ast.Module) -> Iterator[Checked]:
         kinds = kinds[1:]
         prefers = any(branch and _prefers_xpu(test, function) for test, branch in preferred.tests)
         yield preferred.node, None if prefers else "XPU is taken before CUDA without the preference for it"
-    in_order = None if kinds == _ORDER else f"devices are taken in the order {', '.join(kinds)}, not {', '.join(_ORDER)}"
+    in_order = (
+        None
+        if kinds == _ORDER
+        else f"devices are taken in the order {', '.join(kinds)}, not {', '.join(_ORDER)}"
+    )
     yield devices[0].node, in_order
     for item in devices:
         yield item.node, None if _returns_device(item) else f"{item.value} is taken but not returned at once"
@@ -154,7 +171,9 @@ def _check_probes(tree: ast.Module) -> Iterator[Checked]:
     for item in taken:
         if not _is_device(item) or item.value == "CPU":
             continue
-        for name, probe in _PROBES.get(item.value, ((f"any probe that is known for {item.value}", lambda node: False),)):
+        for name, probe in _PROBES.get(
+            item.value, ((f"any probe that is known for {item.value}", lambda node: False),)
+        ):
             asked = any(_holds(test, branch, probe, function) for test, branch in item.tests)
             yield item.node, None if asked else f"{item.value} is taken without {name}"
 
@@ -170,7 +189,9 @@ def _is_hip(expression: ast.expr, function: Function) -> bool:
 
 def _reads_hip(expression: ast.expr) -> bool:
     match expression:
-        case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value="hip"), ast.Constant(value=None)]):
+        case ast.Call(
+            func=ast.Name(id="getattr"), args=[owner, ast.Constant(value="hip"), ast.Constant(value=None)]
+        ):
             return dotted(owner) == "torch.version"
     return dotted(expression) == "torch.version.hip"
 
@@ -211,10 +232,13 @@ def _check_rocm(tree: ast.Module) -> Iterator[Checked]:
         inside = item.value == "True" and item.tests[:depth] == cuda.tests and len(item.tests) == depth + 1
         test, branch = item.tests[-1] if item.tests else (None, False)
         told = inside and test is not None and branch and _tells_rocm(test, function)
-        yield item.node, None if told else "IS_ROCM is set elsewhere than under the test for HIP in the CUDA branch"
+        yield (
+            item.node,
+            None if told else "IS_ROCM is set elsewhere than under the test for HIP in the CUDA branch",
+        )
 
 
-_PLAIN = '''
+_PLAIN = """
 def detect():
     global DEVICE, IS_ROCM
     IS_ROCM = False
@@ -233,8 +257,8 @@ def detect():
         return DEVICE
     DEVICE = DeviceType.CPU
     return DEVICE
-'''
-_GUARDED = '''
+"""
+_GUARDED = """
 def detect():
     global DEVICE, IS_ROCM
     IS_ROCM = False
@@ -274,12 +298,13 @@ def detect():
         return DEVICE
     DEVICE = DeviceType.CPU
     return DEVICE
-'''
+"""
 _GOOD = {"plain": _PLAIN, "guarded probes and a preferred XPU": _GUARDED}
 
 
 def _other(source: str, *changes: tuple[str, str]) -> str:
-    """A sample with some spots changed; each must be there once, so that no bad sample is a good one in disguise."""
+    """A sample with some spots changed; each must be there once, so that no bad sample is a good one in
+    disguise."""
     for old, new in changes:
         if source.count(old) != 1:
             raise ValueError(f"the sample has {old!r} {source.count(old)} times; it must be there once")
@@ -290,14 +315,23 @@ def _other(source: str, *changes: tuple[str, str]) -> str:
 DISPATCH_ORDER = Guard(
     id="dispatch-order",
     source=HARDWARE,
-    mend="Take CUDA before XPU before MLX before CPU, return at once, and put XPU first only where it is preferred.",
+    mend="Take CUDA before XPU before MLX before CPU, return at once, "
+    "and put XPU first only where it is preferred.",
     check=_check_order,
     good=_GOOD,
     bad={
-        "CUDA and MLX swapped": _other(_PLAIN, ("DeviceType.CUDA", "DeviceType.X"), ("DeviceType.MLX", "DeviceType.CUDA"),
-                                       ("DeviceType.X\n", "DeviceType.MLX\n")),
-        "XPU and MLX swapped": _other(_PLAIN, ("DeviceType.XPU", "DeviceType.X"), ("DeviceType.MLX", "DeviceType.XPU"),
-                                      ("DeviceType.X\n", "DeviceType.MLX\n")),
+        "CUDA and MLX swapped": _other(
+            _PLAIN,
+            ("DeviceType.CUDA", "DeviceType.X"),
+            ("DeviceType.MLX", "DeviceType.CUDA"),
+            ("DeviceType.X\n", "DeviceType.MLX\n"),
+        ),
+        "XPU and MLX swapped": _other(
+            _PLAIN,
+            ("DeviceType.XPU", "DeviceType.X"),
+            ("DeviceType.MLX", "DeviceType.XPU"),
+            ("DeviceType.X\n", "DeviceType.MLX\n"),
+        ),
         "XPU first without a preference": _other(_GUARDED, ("if prefer:", "if has_torch():")),
         "XPU first where not preferred": _other(_GUARDED, ("if prefer:", "if not prefer:")),
         "a mask alone prefers XPU": _other(_GUARDED, ("bool(mask) and (hidden or no_cuda)", "bool(mask)")),
@@ -305,10 +339,19 @@ DISPATCH_ORDER = Guard(
         "mask or CUDA hidden": _other(_GUARDED, ("bool(mask) and (", "bool(mask) or (")),
         "hidden and unavailable": _other(_GUARDED, ("hidden or no_cuda", "hidden and no_cuda")),
         "preferred where CUDA is there": _other(_GUARDED, ("hidden or no_cuda", "hidden or not no_cuda")),
-        "CUDA is not returned": _other(_PLAIN, ("IS_ROCM = True\n            return DEVICE", "IS_ROCM = True")),
-        "MLX returned as something else": _other(_PLAIN, ("MLX\n        return DEVICE", "MLX\n        return None")),
-        "CPU only under a condition": _other(_PLAIN, ("    DEVICE = DeviceType.CPU\n    return DEVICE",
-                                                     "    if slow():\n        DEVICE = DeviceType.CPU\n        return DEVICE")),
+        "CUDA is not returned": _other(
+            _PLAIN, ("IS_ROCM = True\n            return DEVICE", "IS_ROCM = True")
+        ),
+        "MLX returned as something else": _other(
+            _PLAIN, ("MLX\n        return DEVICE", "MLX\n        return None")
+        ),
+        "CPU only under a condition": _other(
+            _PLAIN,
+            (
+                "    DEVICE = DeviceType.CPU\n    return DEVICE",
+                "    if slow():\n        DEVICE = DeviceType.CPU\n        return DEVICE",
+            ),
+        ),
         "XPU is gone": _other(_PLAIN, ("DeviceType.XPU", "DeviceType.CPU")),
     },
 )
@@ -322,14 +365,18 @@ PROBE_OF_ITS_OWN = Guard(
     good=_GOOD,
     bad={
         "CUDA without a probe": _other(_PLAIN, ("if torch.cuda.is_available():", "if True:")),
-        "CUDA on the opposite": _other(_PLAIN, ("if torch.cuda.is_available():", "if not torch.cuda.is_available():")),
+        "CUDA on the opposite": _other(
+            _PLAIN, ("if torch.cuda.is_available():", "if not torch.cuda.is_available():")
+        ),
         "CUDA on another probe": _other(_PLAIN, ("torch.cuda.is_available", "torch.mps.is_available")),
         "CUDA where it is unavailable": _other(_GUARDED, ("if not no_cuda:", "if no_cuda:")),
         "a failed probe means CUDA": _other(_GUARDED, ("no_cuda = True", "no_cuda = False")),
         "a failed probe means XPU": _other(_GUARDED, ("plain = False", "plain = True")),
-        "XPU on its attribute alone": _other(_PLAIN, (' and torch.xpu.is_available()', "")),
+        "XPU on its attribute alone": _other(_PLAIN, (" and torch.xpu.is_available()", "")),
         "XPU or-ed": _other(_PLAIN, ('"xpu") and torch', '"xpu") or torch')),
-        "preferred XPU without a device": _other(_GUARDED, ("            if xpu:\n", "            if prefer:\n")),
+        "preferred XPU without a device": _other(
+            _GUARDED, ("            if xpu:\n", "            if prefer:\n")
+        ),
         "MLX without Apple silicon": _other(_PLAIN, ("is_apple_silicon() and ", "")),
         "MLX without its stack": _other(_PLAIN, (" and _has_mlx()", "")),
         "MLX or-ed": _other(_PLAIN, ("is_apple_silicon() and", "is_apple_silicon() or")),
@@ -341,21 +388,28 @@ PROBE_OF_ITS_OWN = Guard(
 ROCM_FLAG = Guard(
     id="rocm-flag",
     source=HARDWARE,
-    mend="Reset IS_ROCM before dispatch, and set it to True only under the test for HIP inside the CUDA branch.",
+    mend="Reset IS_ROCM before dispatch, "
+    "and set it to True only under the test for HIP inside the CUDA branch.",
     check=_check_rocm,
     good=_GOOD,
     bad={
         "never set": _other(_PLAIN, ("IS_ROCM = True", "pass")),
         "never reset": _other(_PLAIN, ("    IS_ROCM = False\n", "")),
-        "reset too late": _other(_PLAIN, ("    IS_ROCM = False\n", ""), ("CPU\n", "CPU\n    IS_ROCM = False\n")),
+        "reset too late": _other(
+            _PLAIN, ("    IS_ROCM = False\n", ""), ("CPU\n", "CPU\n    IS_ROCM = False\n")
+        ),
         "reset to True": _other(_PLAIN, ("IS_ROCM = False", "IS_ROCM = True")),
         "set to False": _other(_PLAIN, ("IS_ROCM = True", "IS_ROCM = False")),
         "local": _other(_PLAIN, ("global DEVICE, IS_ROCM", "global DEVICE")),
         "on the opposite": _other(_PLAIN, ("None) is not None", "None) is None")),
         "without a test": _other(_PLAIN, ('if getattr(torch.version, "hip", None) is not None', "if True")),
         "on another attribute": _other(_PLAIN, ('"hip", None', '"cuda", None')),
-        "in the else branch": _other(_PLAIN, ("not None:\n", "not None:\n                pass\n            else:\n")),
-        "outside of CUDA": _other(_PLAIN, ("DeviceType.XPU\n", "DeviceType.XPU\n            IS_ROCM = True\n")),
+        "in the else branch": _other(
+            _PLAIN, ("not None:\n", "not None:\n                pass\n            else:\n")
+        ),
+        "outside of CUDA": _other(
+            _PLAIN, ("DeviceType.XPU\n", "DeviceType.XPU\n            IS_ROCM = True\n")
+        ),
         "both signs needed": _other(_GUARDED, ("hip is not None or", "hip is not None and")),
         "another tag": _other(_GUARDED, ('"rocm" in', '"cu" in')),
         "tag absent": _other(_GUARDED, ('"rocm" in', '"rocm" not in')),

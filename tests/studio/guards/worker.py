@@ -1,4 +1,5 @@
-"""The training worker: the lines of `core/training/worker.py` that keep a promise, one guard for each promise."""
+"""The training worker: the lines of `core/training/worker.py` that keep a promise, one guard for each
+promise."""
 
 from __future__ import annotations
 
@@ -24,9 +25,13 @@ def is_secret(key: str) -> bool:
 
 
 def _config_key(node: ast.AST) -> str:
-    """The key that `config.get("key")`, also with a default, or `config["key"]` reads; "" for any other expression."""
+    """The key that `config.get("key")`, also with a default, or `config["key"]` reads; "" for any other
+    expression."""
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="config"), attr="get"), args=[ast.Constant(value=str(key)), *_]):
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="config"), attr="get"),
+            args=[ast.Constant(value=str(key)), *_],
+        ):
             return key
         case ast.Subscript(value=ast.Name(id="config"), slice=ast.Constant(value=str(key))):
             return key
@@ -55,7 +60,7 @@ def _top_function(tree: ast.Module, name: str) -> ast.FunctionDef | None:
     return next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name), None)
 
 
-# --- the token reaches the model ---------------------------------------------------------------------------------
+# --- the token reaches the model ----------------------------------------------------------------------------
 
 
 def _gives_token(expression: ast.expr, tree: ast.Module) -> bool:
@@ -83,10 +88,13 @@ def _check_token(tree: ast.Module) -> Iterator[Checked]:
             yield token, None if sources else f"{LOAD} gets a token that this function never assigns"
             for source in sources:
                 right = _gives_token(source, tree)
-                yield source, None if right else f"{LOAD} gets `{ast.unparse(source)}`, not the token of the config"
+                yield (
+                    source,
+                    None if right else f"{LOAD} gets `{ast.unparse(source)}`, not the token of the config",
+                )
 
 
-# --- secrets stay out of wandb -----------------------------------------------------------------------------------
+# --- secrets stay out of wandb ------------------------------------------------------------------------------
 
 
 def _names_of(expression: ast.expr, *scopes: ast.AST) -> set[str] | None:
@@ -144,7 +152,7 @@ def _check_init(call: ast.Call, secrets: set[str], function: Function, tree: ast
             yield call, "wandb.init does not get the config filtered by a list of the keys to keep out"
 
 
-# --- local datasets go through load_dataset ----------------------------------------------------------------------
+# --- local datasets go through load_dataset -----------------------------------------------------------------
 
 
 def _check_local_datasets(tree: ast.Module) -> Iterator[Checked]:
@@ -154,7 +162,8 @@ def _check_local_datasets(tree: ast.Module) -> Iterator[Checked]:
         handed = [
             call
             for call in _nodes(tree)
-            if isinstance(call, ast.Call) and called(call) == function.name
+            if isinstance(call, ast.Call)
+            and called(call) == function.name
             and any(_config_key(argument) == "local_datasets" for argument in call.args)
         ]
         yield function.args, None if handed else f"{function.name} does not get the config's local_datasets"
@@ -180,22 +189,32 @@ def _check_load(call: ast.Call, function: Function) -> Iterator[Checked]:
         for source in (values(function, argument.id) if isinstance(argument, ast.Name) else [argument])
     ]
     chosen = bool(loaders) and all(
-        isinstance(loader, ast.Call) and called(loader) == LOADER_OF and [dotted(arg) for arg in loader.args] == [name]
+        isinstance(loader, ast.Call)
+        and called(loader) == LOADER_OF
+        and [dotted(arg) for arg in loader.args] == [name]
         for loader in loaders
     )
-    yield call.args[0] if call.args else call, None if chosen else f"the loader is not chosen by {LOADER_OF} for these files"
+    yield (
+        call.args[0] if call.args else call,
+        None if chosen else f"the loader is not chosen by {LOADER_OF} for these files",
+    )
     match split:
         case ast.keyword(value=ast.Constant(value="train")):
             yield split, None
         case _:
-            yield split or call, "load_dataset is not asked for the split `train`, so it returns a dict of splits"
+            yield (
+                split or call,
+                "load_dataset is not asked for the split `train`, so it returns a dict of splits",
+            )
 
 
-# --- a status carries its message under both keys ----------------------------------------------------------------
+# --- a status carries its message under both keys -----------------------------------------------------------
 
 
 def _check_status(tree: ast.Module) -> Iterator[Checked]:
-    senders = [(function, put) for function in functions(tree) if (put := _put_with_kwargs(function)) is not None]
+    senders = [
+        (function, put) for function in functions(tree) if (put := _put_with_kwargs(function)) is not None
+    ]
     for function, put in senders:
         yield from _check_sender(function, put)
     for call in _nodes(tree) if senders else ():
@@ -206,14 +225,18 @@ def _check_status(tree: ast.Module) -> Iterator[Checked]:
 
 
 def _put_with_kwargs(function: Function) -> ast.Call | None:
-    """The call in `function(event_type, **kwargs)` that puts `{"type": event_type, ..., **kwargs}` on a queue."""
+    """The call in `function(event_type, **kwargs)` that puts `{"type": event_type, ..., **kwargs}` on a
+    queue."""
     if function.args.kwarg is None or not function.args.args:
         return None
     event, rest = function.args.args[0].arg, function.args.kwarg.arg
     for node in scope(function):
         match node:
             case ast.Call(func=ast.Attribute(attr="put"), args=[ast.Dict(keys=keys, values=parts)]):
-                pairs = {key.value if isinstance(key, ast.Constant) else None: dotted(part) for key, part in zip(keys, parts)}
+                pairs = {
+                    key.value if isinstance(key, ast.Constant) else None: dotted(part)
+                    for key, part in zip(keys, parts, strict=True)
+                }
                 if pairs.get("type") == event and pairs.get(None) == rest:
                     return node
     return None
@@ -223,38 +246,59 @@ def _check_sender(function: Function, put: ast.Call) -> Iterator[Checked]:
     event, rest = function.args.args[0].arg, function.args.kwarg.arg
     yield put, None
     match function.body[0]:
-        case ast.If(
-            test=ast.BoolOp(
-                op=ast.And(),
-                values=[
-                    ast.Compare(left=ast.Name(id=asked), ops=[ast.Eq()], comparators=[ast.Constant(value="status")]),
-                    ast.Compare(left=ast.Constant(value="message"), ops=[ast.NotIn()], comparators=[ast.Name(id=first)]),
-                ],
-            ),
-            body=[
-                ast.Assign(
-                    targets=[ast.Name(id=name)],
-                    value=ast.Call(func=ast.Attribute(value=ast.Name(id=second), attr="get"), args=[ast.Constant(value=key)]),
-                ),
-                ast.If(
-                    test=ast.Compare(left=ast.Name(id=tested), ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]),
-                    body=[
-                        ast.Assign(
-                            targets=[ast.Subscript(value=ast.Name(id=third), slice=ast.Constant(value="message"))],
-                            value=ast.Name(id=stored),
-                        )
+        case (
+            ast.If(
+                test=ast.BoolOp(
+                    op=ast.And(),
+                    values=[
+                        ast.Compare(
+                            left=ast.Name(id=asked),
+                            ops=[ast.Eq()],
+                            comparators=[ast.Constant(value="status")],
+                        ),
+                        ast.Compare(
+                            left=ast.Constant(value="message"),
+                            ops=[ast.NotIn()],
+                            comparators=[ast.Name(id=first)],
+                        ),
                     ],
-                    orelse=[],
                 ),
-            ],
-            orelse=[],
-        ) as copy if (asked, first, second, third) == (event, rest, rest, rest) and name == tested == stored:
+                body=[
+                    ast.Assign(
+                        targets=[ast.Name(id=name)],
+                        value=ast.Call(
+                            func=ast.Attribute(value=ast.Name(id=second), attr="get"),
+                            args=[ast.Constant(value=key)],
+                        ),
+                    ),
+                    ast.If(
+                        test=ast.Compare(
+                            left=ast.Name(id=tested),
+                            ops=[ast.IsNot()],
+                            comparators=[ast.Constant(value=None)],
+                        ),
+                        body=[
+                            ast.Assign(
+                                targets=[
+                                    ast.Subscript(
+                                        value=ast.Name(id=third), slice=ast.Constant(value="message")
+                                    )
+                                ],
+                                value=ast.Name(id=stored),
+                            )
+                        ],
+                        orelse=[],
+                    ),
+                ],
+                orelse=[],
+            ) as copy
+        ) if (asked, first, second, third) == (event, rest, rest, rest) and name == tested == stored:
             yield copy, None if key == "status_message" else f"the message of a status is copied from {key!r}"
         case other:
             yield other, f"{function.name} does not begin by copying a status's status_message to message"
 
 
-# --- a slice's end is inclusive, and zero is a bound -------------------------------------------------------------
+# --- a slice's end is inclusive, and zero is a bound --------------------------------------------------------
 
 
 def _is_set(test: ast.expr, name: str) -> bool:
@@ -269,15 +313,18 @@ def _check_slice(tree: ast.Module) -> Iterator[Checked]:
         bounds = {
             key: node.targets[0].id
             for node in scope(outer)
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
             and (key := _config_key(node.value)) in ("dataset_slice_start", "dataset_slice_end")
         }
         if len(bounds) != 2:
             continue
         first, last = bounds["dataset_slice_start"], bounds["dataset_slice_end"]
         slicers = [
-            node for node in scope(outer)
-            if isinstance(node, ast.FunctionDef) and {first, last} & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            node
+            for node in scope(outer)
+            if isinstance(node, ast.FunctionDef)
+            and {first, last} & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         ]
         for slicer in slicers:
             yield from _check_slicer(slicer, first, last)
@@ -285,53 +332,83 @@ def _check_slice(tree: ast.Module) -> Iterator[Checked]:
 
 def _check_slicer(slicer: ast.FunctionDef, first: str, last: str) -> Iterator[Checked]:
     rows = slicer.args.args[0].arg if slicer.args.args else ""
-    allowed: set[int] = set()
-    defaults = {first: "0", last: f"len({rows}) - 1"}
+    match slicer.body[0]:
+        case ast.If(test=ast.BoolOp(op=ast.Or(), values=[left, right])) as asked if _is_set(
+            left, first
+        ) and _is_set(right, last):
+            yield asked.test, None
+        case other:
+            yield other, "the slice does not begin by asking whether one of its two bounds is set"
     chosen: dict[str, str] = {}
+    yield from _check_bounds(slicer, {first: "0", last: f"len({rows}) - 1"}, chosen)
+    yield from _check_cut(slicer, rows, chosen.get(first, ""), chosen.get(last, ""))
+
+
+def _check_bounds(
+    slicer: ast.FunctionDef, defaults: dict[str, str], chosen: dict[str, str]
+) -> Iterator[Checked]:
+    """Each bound is asked by `is not None` wherever it is read; `chosen` gets what it is called then."""
+    allowed: set[int] = set()
     for node in scope(slicer):
         match node:
             case ast.Compare(left=ast.Name(id=name) as left) if name in defaults and _is_set(node, name):
                 allowed.add(id(left))
-            case ast.Assign(targets=[ast.Name(id=bound)], value=ast.IfExp(test=test, body=ast.Name(id=name) as taken, orelse=other)):
-                if name in defaults and _is_set(test, name):
-                    allowed.add(id(taken))
-                    chosen[name] = bound
-                    right = ast.unparse(other) == defaults[name]
-                    yield node, None if right else f"an unset {name} means `{ast.unparse(other)}`, not `{defaults[name]}`"
+            case ast.Assign(
+                targets=[ast.Name(id=bound)],
+                value=ast.IfExp(test=test, body=ast.Name(id=name) as taken, orelse=other),
+            ) if name in defaults and _is_set(test, name):
+                allowed.add(id(taken))
+                chosen[name] = bound
+                wanted, found = defaults[name], ast.unparse(other)
+                yield node, None if found == wanted else f"an unset {name} means `{found}`, not `{wanted}`"
     for node in scope(slicer):
         if isinstance(node, ast.Name) and node.id in defaults and isinstance(node.ctx, ast.Load):
-            yield node, None if id(node) in allowed else f"{node.id} is used without `is not None`, so 0 is no bound"
-    start, end = chosen.get(first, ""), chosen.get(last, "")
-    match slicer.body[0]:
-        case ast.If(test=ast.BoolOp(op=ast.Or(), values=[left, right])) as asked if _is_set(left, first) and _is_set(right, last):
-            yield asked.test, None
-        case other:
-            yield other, "the slice does not begin by asking whether one of its two bounds is set"
-    cut = empty = False
-    for node in scope(slicer):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=found), attr="select"), args=[ast.Call(func=ast.Name(id="range"), args=[
-                ast.Name(id=low),
-                ast.Call(func=ast.Name(id="min"), args=[
-                    ast.BinOp(left=ast.Name(id=high), op=ast.Add(), right=ast.Constant(value=1)),
-                    ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=measured)]),
-                ]),
-            ])]) if found == measured == rows and (low, high) == (start, end):
-                cut = True
-                yield node, None
-            case ast.If(
-                test=ast.Compare(left=ast.Name(id=high), ops=[ast.Lt()], comparators=[ast.Name(id=low)]),
-                body=[ast.Return(value=ast.Call(func=ast.Attribute(value=ast.Name(id=found), attr="select"), args=[ast.List(elts=[])]))],
-            ) if found == rows and (low, high) == (start, end):
-                empty = True
-                yield node, None
+            asked = id(node) in allowed
+            yield node, None if asked else f"{node.id} is used without `is not None`, so 0 is no bound"
+
+
+def _check_cut(slicer: ast.FunctionDef, rows: str, start: str, end: str) -> Iterator[Checked]:
+    """The rows from start up to and with end, cut at the length, and none where the end comes first."""
+    cut = [node for node in scope(slicer) if _cuts(node, rows, start, end)]
+    empty = [node for node in scope(slicer) if _empties(node, rows, start, end)]
+    for node in (*cut, *empty):
+        yield node, None
     if not cut:
-        yield slicer.args, "the rows are not select(range(start, min(end + 1, len(rows)))): an inclusive end, cut at the length"
+        wanted = "select(range(start, min(end + 1, len(rows))))"
+        yield slicer.args, f"the rows are not {wanted}: an inclusive end, cut at the length"
     if not empty:
         yield slicer.args, "an end before the start does not give an empty dataset"
 
 
-# --- the stop poller returns on a broken pipe --------------------------------------------------------------------
+def _cuts(node: ast.AST, rows: str, start: str, end: str) -> bool:
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=cut), attr="select"),
+            args=[ast.Call(func=ast.Name(id="range"), args=[ast.Name(id=low), shortest])],
+        ) if (cut, low) == (rows, start):
+            match shortest:
+                case ast.Call(
+                    func=ast.Name(id="min"),
+                    args=[
+                        ast.BinOp(left=ast.Name(id=high), op=ast.Add(), right=ast.Constant(value=1)),
+                        ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=measured)]),
+                    ],
+                ):
+                    return (high, measured) == (end, rows)
+    return False
+
+
+def _empties(node: ast.AST, rows: str, start: str, end: str) -> bool:
+    match node:
+        case ast.If(
+            test=ast.Compare(left=ast.Name(id=high), ops=[ast.Lt()], comparators=[ast.Name(id=low)]),
+            body=[ast.Return(value=ast.Call(func=func, args=[ast.List(elts=[])]))],
+        ):
+            return (high, low, dotted(func)) == (end, start, f"{rows}.select")
+    return False
+
+
+# --- the stop poller returns on a broken pipe ---------------------------------------------------------------
 
 
 def _check_poller(tree: ast.Module) -> Iterator[Checked]:
@@ -364,14 +441,16 @@ def _check_handlers(attempt: ast.Try) -> Iterator[Checked]:
         yield attempt, f"the poller does not handle {wanted}"
 
 
-# --- a missing MLX module gives the friendly ImportError ---------------------------------------------------------
+# --- a missing MLX module gives the friendly ImportError ----------------------------------------------------
 
 
 def _check_import_error(tree: ast.Module) -> Iterator[Checked]:
     for function in functions(tree):
         imports = [
-            node for node in scope(function)
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("unsloth_zoo.mlx.")
+            node
+            for node in scope(function)
+            if isinstance(node, ast.ImportFrom)
+            and (node.module or "").startswith("unsloth_zoo.mlx.")
             and _ZOO_NAMES & {alias.name for alias in node.names}
         ]
         attempts = [node for node in scope(function) if isinstance(node, ast.Try)]
@@ -382,20 +461,35 @@ def _check_import_error(tree: ast.Module) -> Iterator[Checked]:
             for attempt in around:
                 yield statement, None
                 match attempt.handlers:
-                    case [ast.ExceptHandler(type=ast.Name(id="ImportError"), name=str(name), body=[ast.Raise(
-                        exc=ast.Call(func=ast.Name(id="ImportError"), args=[ast.Constant(value=str()) | ast.JoinedStr()]),
-                        cause=ast.Name(id=cause),
-                    )]) as handler] if name == cause:
+                    case [
+                        ast.ExceptHandler(
+                            type=ast.Name(id="ImportError"),
+                            name=str(name),
+                            body=[
+                                ast.Raise(
+                                    exc=ast.Call(
+                                        func=ast.Name(id="ImportError"),
+                                        args=[ast.Constant(value=str()) | ast.JoinedStr()],
+                                    ),
+                                    cause=ast.Name(id=cause),
+                                )
+                            ],
+                        ) as handler
+                    ] if name == cause:
                         yield handler, None
                     case _:
-                        yield attempt, "a missing module is not raised anew as an ImportError that says how to mend it"
+                        yield (
+                            attempt,
+                            "a missing module is not raised anew as an ImportError that says how to mend it",
+                        )
 
 
-# --- samples -----------------------------------------------------------------------------------------------------
+# --- samples ------------------------------------------------------------------------------------------------
 
 
 def _other(source: str, *changes: tuple[str, str]) -> str:
-    """A sample with some spots changed; each must be there once, so that no bad sample is a good one in disguise."""
+    """A sample with some spots changed; each must be there once, so that no bad sample is a good one in
+    disguise."""
     for old, new in changes:
         if source.count(old) != 1:
             raise ValueError(f"the sample has {old!r} {source.count(old)} times; it must be there once")
@@ -403,24 +497,25 @@ def _other(source: str, *changes: tuple[str, str]) -> str:
     return source
 
 
-_TOKEN = '''
+_TOKEN = """
 def train(config):
     key = config.get("hf_token") or None
     try:
         model = FastMLXModel.from_pretrained(config["model"], token=key)
     except OSError:
         model = FastMLXModel.from_pretrained("hub/" + config["model"], token=key, revision=None)
-'''
-_TOKEN_BY_HELPER = '''
+"""
+_TOKEN_BY_HELPER = """
 def key_of(config):
     return three_valued(config.get("hf_token"), ambient=config.get("ambient", True))
 def train(config):
     FastMLXModel.from_pretrained("model", token=key_of(config))
-'''
+"""
 TOKEN = Guard(
     id="token-reaches-the-model",
     source=WORKER,
-    mend=f"Pass token=, read from the config's hf_token, to every call of {LOAD}, the fallback load included.",
+    mend=f"Pass token=, read from the config's hf_token, to every call of {LOAD}, "
+    "the fallback load included.",
     check=_check_token,
     good={"both loads": _TOKEN, "through a helper": _TOKEN_BY_HELPER},
     bad={
@@ -436,13 +531,13 @@ TOKEN = Guard(
     },
 )
 
-_SECRETS = '''
+_SECRETS = """
 def track(config, send):
     import wandb as tracker
     login(config.get("wandb_token"), config["hf_token"], config.get("s3_config"))
     hidden = {"hf_token", "wandb_token", "s3_config"}
-    return tracker.init(project="p", config={key: value for key, value in config.items() if key not in hidden})
-'''
+    return tracker.init(project="p", config={key: val for key, val in config.items() if key not in hidden})
+"""
 SECRETS = Guard(
     id="secrets-stay-out-of-wandb",
     source=WORKER,
@@ -450,40 +545,50 @@ SECRETS = Guard(
     check=_check_secrets,
     good={
         "by a name": _SECRETS,
-        "spelled out": _other(_SECRETS, ("not in hidden", 'not in ("wandb_token", "hf_token", "s3_config", "subject")')),
+        "spelled out": _other(
+            _SECRETS, ("not in hidden", 'not in ("wandb_token", "hf_token", "s3_config", "subject")')
+        ),
     },
     bad={
         "the whole config": _other(
-            _SECRETS, ("{key: value for key, value in config.items() if key not in hidden}", "config")),
+            _SECRETS, ("{key: val for key, val in config.items() if key not in hidden}", "config")
+        ),
         "no filter": _other(_SECRETS, (" if key not in hidden", "")),
         "filter turned round": _other(_SECRETS, ("key not in hidden", "key in hidden")),
-        "a filter that can be passed by": _other(_SECRETS, ("key not in hidden", "key not in hidden or value")),
-        "values tested for keys": _other(_SECRETS, ("if key not", "if value not")),
+        "a filter that can be passed by": _other(_SECRETS, ("key not in hidden", "key not in hidden or val")),
+        "values tested for keys": _other(_SECRETS, ("if key not", "if val not")),
         "one secret forgotten": _other(_SECRETS, ('{"hf_token", ', "{")),
-        "a new secret forgotten": _other(_SECRETS, ('login(', 'login(config.get("hub_password"), ')),
+        "a new secret forgotten": _other(_SECRETS, ("login(", 'login(config.get("hub_password"), ')),
         "no config at all": _other(
-            _SECRETS, (", config={key: value for key, value in config.items() if key not in hidden}", "")),
-        "list from elsewhere": _other(_SECRETS, ('{"hf_token", "wandb_token", "s3_config"}', "load_hidden()")),
+            _SECRETS, (", config={key: val for key, val in config.items() if key not in hidden}", "")
+        ),
+        "list from elsewhere": _other(
+            _SECRETS, ('{"hf_token", "wandb_token", "s3_config"}', "load_hidden()")
+        ),
     },
 )
 
-_LOCAL = '''
+_LOCAL = """
 def run(config):
     def local(paths):
         found = _resolve_mlx_local_dataset_files(paths)
         kind = _mlx_local_dataset_loader_for_files(found)
         return load_dataset(kind, data_files=found, split="train")
     rows = local(config["local_datasets"])
-'''
+"""
 LOCAL_DATASETS = Guard(
     id="local-datasets-as-data-files",
     source=WORKER,
-    mend='Load local files by load_dataset(loader, data_files=files, split="train"), files and loader as resolved for them.',
+    mend='Load local files by load_dataset(loader, data_files=files, split="train"), '
+    "files and loader as resolved for them.",
     check=_check_local_datasets,
     good={
         "by names": _LOCAL,
-        "loader in place": _other(_LOCAL, ("load_dataset(kind", "load_dataset(_mlx_local_dataset_loader_for_files(found)"),
-                                  ("        kind = _mlx_local_dataset_loader_for_files(found)\n", "")),
+        "loader in place": _other(
+            _LOCAL,
+            ("load_dataset(kind", "load_dataset(_mlx_local_dataset_loader_for_files(found)"),
+            ("        kind = _mlx_local_dataset_loader_for_files(found)\n", ""),
+        ),
     },
     bad={
         "no data_files": _other(_LOCAL, (" data_files=found,", "")),
@@ -498,7 +603,7 @@ LOCAL_DATASETS = Guard(
     },
 )
 
-_STATUS = '''
+_STATUS = """
 def run(queue):
     def _send(kind, **more):
         if kind == "status" and "message" not in more:
@@ -508,11 +613,12 @@ def run(queue):
         queue.put({"type": kind, "ts": now(), **more})
     _send("status", status_message="Loading")
     _send("error", error="no")
-'''
+"""
 STATUS = Guard(
     id="status-under-both-keys",
     source=WORKER,
-    mend="Send every status with status_message, and copy it to message before the event is put on the queue.",
+    mend="Send every status with status_message, "
+    "and copy it to message before the event is put on the queue.",
     check=_check_status,
     good={"copied": _STATUS},
     bad={
@@ -523,12 +629,14 @@ STATUS = Guard(
         "copied to another key": _other(_STATUS, ('more["message"]', 'more["text"]')),
         "copied when None": _other(_STATUS, ("text is not None", "text is None")),
         "either condition": _other(_STATUS, ('"status" and', '"status" or')),
-        "copied too late": _other(_STATUS, ("        if kind ==", '        queue.put({"type": kind, **more})\n        if kind ==')),
-        "sent under one key": _other(_STATUS, ("status_message=\"Loading\"", "message=\"Loading\"")),
+        "copied too late": _other(
+            _STATUS, ("        if kind ==", '        queue.put({"type": kind, **more})\n        if kind ==')
+        ),
+        "sent under one key": _other(_STATUS, ('status_message="Loading"', 'message="Loading"')),
     },
 )
 
-_SLICE = '''
+_SLICE = """
 def run(config):
     low = config.get("dataset_slice_start")
     high = config.get("dataset_slice_end")
@@ -541,11 +649,12 @@ def run(config):
             return rows.select(range(start, min(end + 1, len(rows))))
         return rows
     return cut(load())
-'''
+"""
 SLICE = Guard(
     id="slice-end-inclusive",
     source=WORKER,
-    mend="Keep a slice's end inclusive and cut at the length, and ask its bounds by `is not None`, since zero is a bound.",
+    mend="Keep a slice's end inclusive and cut at the length, "
+    "and ask its bounds by `is not None`, since zero is a bound.",
     check=_check_slice,
     good={"inclusive": _SLICE},
     bad={
@@ -562,12 +671,14 @@ SLICE = Guard(
         "last row lost": _other(_SLICE, ("len(rows) - 1", "len(rows) - 2")),
         "bounds swapped": _other(_SLICE, ("range(start, min(end", "range(end, min(start")),
         "empty for one row": _other(_SLICE, ("end < start", "end <= start")),
-        "no empty dataset": _other(_SLICE, ("            if end < start:\n                return rows.select([])\n", "")),
+        "no empty dataset": _other(
+            _SLICE, ("            if end < start:\n                return rows.select([])\n", "")
+        ),
         "never cut": _other(_SLICE, ("rows.select(range(start, min(end + 1, len(rows))))", "rows")),
     },
 )
 
-_POLLER = '''
+_POLLER = """
 def start(stop_queue, trainer):
     def poll():
         while True:
@@ -580,45 +691,66 @@ def start(stop_queue, trainer):
             except (EOFError, OSError):
                 return
     thread(poll)
-'''
+"""
 POLLER = Guard(
     id="stop-poller-ends",
     source=WORKER,
-    mend="Poll the stop queue with a timeout, go on when it is empty, and return when its pipe is broken or closed.",
+    mend="Poll the stop queue with a timeout, go on when it is empty, "
+    "and return when its pipe is broken or closed.",
     check=_check_poller,
     good={"two errors": _POLLER, "three errors": _other(_POLLER, ("OSError)", "OSError, ValueError)"))},
     bad={
         "EOFError escapes": _other(_POLLER, ("(EOFError, OSError)", "OSError")),
         "OSError escapes": _other(_POLLER, ("(EOFError, OSError)", "EOFError")),
-        "polls a broken pipe": _other(_POLLER, ("OSError):\n                return", "OSError):\n                continue")),
-        "ends when empty": _other(_POLLER, ("Empty:\n                continue", "Empty:\n                return")),
+        "polls a broken pipe": _other(
+            _POLLER, ("OSError):\n                return", "OSError):\n                continue")
+        ),
+        "ends when empty": _other(
+            _POLLER, ("Empty:\n                continue", "Empty:\n                return")
+        ),
         "Empty escapes": _other(_POLLER, ("            except queue.Empty:\n                continue\n", "")),
         "swallows everything": _other(_POLLER, ("(EOFError, OSError)", "Exception")),
-        "goes on after anything": _other(_POLLER, ("            except queue", "            except Exception:\n                continue\n            except queue")),
+        "goes on after anything": _other(
+            _POLLER,
+            (
+                "            except queue",
+                "            except Exception:\n                continue\n            except queue",
+            ),
+        ),
         "waits for ever": _other(_POLLER, ("timeout=0.5", "")),
     },
 )
 
-_IMPORT = '''
+_IMPORT = """
 def run():
     try:
         from unsloth_zoo.mlx.loader import FastMLXModel
         from unsloth_zoo.mlx.trainer import MLXTrainer, MLXTrainingConfig
     except ImportError as error:
         raise ImportError("install a zoo that has MLX") from error
-'''
+"""
 FRIENDLY_IMPORT = Guard(
     id="missing-mlx-says-how",
     source=WORKER,
-    mend="Import unsloth_zoo's MLX modules in one `try` whose ImportError is raised anew with a text that names the mend.",
+    mend="Import unsloth_zoo's MLX modules in one `try` "
+    "whose ImportError is raised anew with a text that names the mend.",
     check=_check_import_error,
     good={"raised anew": _IMPORT},
     bad={
         "no try": "def run():\n    from unsloth_zoo.mlx.loader import FastMLXModel\n",
-        "one import outside": _other(_IMPORT, ("    try:\n        from unsloth_zoo.mlx.loader import FastMLXModel",
-                                              "    from unsloth_zoo.mlx.loader import FastMLXModel\n    try:")),
-        "swallowed": _other(_IMPORT, ('raise ImportError("install a zoo that has MLX") from error', "return")),
-        "raised as it is": _other(_IMPORT, ('raise ImportError("install a zoo that has MLX") from error', "raise")),
+        "one import outside": _other(
+            _IMPORT,
+            (
+                "    try:\n        from unsloth_zoo.mlx.loader import FastMLXModel",
+                "    from unsloth_zoo.mlx.loader import FastMLXModel\n    try:",
+            ),
+        ),
+        "swallowed": _other(
+            _IMPORT, ('raise ImportError("install a zoo that has MLX") from error', "return")
+        ),
+        "raised as it is": _other(
+            _IMPORT, ('raise ImportError("install a zoo that has MLX") from error', "raise")
+        ),
         "another error": _other(_IMPORT, ('raise ImportError("', 'raise RuntimeError("')),
         "cause lost": _other(_IMPORT, (" from error", "")),
         "without a text": _other(_IMPORT, ('"install a zoo that has MLX"', "")),
@@ -628,9 +760,10 @@ FRIENDLY_IMPORT = Guard(
 
 GUARDS = (TOKEN, SECRETS, LOCAL_DATASETS, STATUS, SLICE, POLLER, FRIENDLY_IMPORT)
 
-# --- the lines that carry the contracts --------------------------------------------------------------------------
+# --- the lines that carry the contracts ---------------------------------------------------------------------
 
-# Functions that are contract from the first line to the last; a release that lacks one has it inside _run_mlx_training.
+# Functions that are contract from the first line to the last; a release that lacks one has it inside
+# _run_mlx_training.
 _WHOLE = {
     LOCAL_DATASETS.id: (FILES_OF, LOADER_OF),
     POLLER.id: ("_start_worker_stop_poller", "_start_mlx_stop_poller"),
@@ -639,21 +772,35 @@ _WHOLE = {
 
 
 def contract_lines(tree: ast.Module) -> dict[str, set[int]]:
-    """Contract id -> the lines of worker.py that carry it: what the guards look at and what the behaviours drive."""
+    """Contract id -> the lines of worker.py that carry it: what the guards look at and what the behaviours
+    drive."""
     lines = {guard.id: _lines(node for node, _ in guard.look(tree)) for guard in GUARDS}
     for contract, wanted in _WHOLE.items():
-        whole = [statement for name in wanted if (function := _top_function(tree, name)) for statement in _body(function)]
+        whole = [
+            statement
+            for name in wanted
+            if (function := _top_function(tree, name))
+            for statement in _body(function)
+        ]
         lines.setdefault(contract, set()).update(_lines(whole))
     for function in functions(tree):
         for node in scope(function):
             match node:
                 case ast.If(test=ast.Call() as test) if _config_key(test) == "enable_wandb":
-                    if any(isinstance(part, ast.Import) and part.names[0].name == "wandb" for part in ast.walk(node)):
+                    if any(
+                        isinstance(part, ast.Import) and part.names[0].name == "wandb"
+                        for part in ast.walk(node)
+                    ):
                         lines[SECRETS.id] |= _lines([node])
-                case ast.If(test=ast.Name(), body=[ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value="HF_TOKEN"))])]):
+                case ast.If(
+                    test=ast.Name(),
+                    body=[ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value="HF_TOKEN"))])],
+                ):
                     if any(_inside(function, LOAD)):
                         lines[TOKEN.id] |= _lines([node])
-                case ast.Try(body=body, handlers=handlers) if any(_inside(ast.Module(body=body, type_ignores=[]), LOAD)):
+                case ast.Try(body=body, handlers=handlers) if any(
+                    _inside(ast.Module(body=body, type_ignores=[]), LOAD)
+                ):
                     lines[TOKEN.id] |= _lines(handlers)
     return lines
 
@@ -663,4 +810,6 @@ def _body(function: ast.FunctionDef) -> list[ast.stmt]:
 
 
 def _lines(nodes: Iterator[ast.AST] | list) -> set[int]:
-    return {line for node in nodes if hasattr(node, "lineno") for line in range(node.lineno, node.end_lineno + 1)}
+    return {
+        line for node in nodes if hasattr(node, "lineno") for line in range(node.lineno, node.end_lineno + 1)
+    }

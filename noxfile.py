@@ -179,9 +179,20 @@ def spoofed(session: nox.Session, profile: str, reports: Path) -> None:
     )
 
 
-def unspoofed(session: nox.Session, *command: str) -> None:
-    """Run a command on the host itself."""
-    session.run(*command, env={"PYTHONPATH": None, "PYTHONDONTWRITEBYTECODE": None})
+def unspoofed(session: nox.Session, *tests: str, workers: str = "0") -> None:
+    """Run tests on the host itself, those that follow `--` where any do."""
+    reports = REPORTS / session.name
+    session.run(
+        "python",
+        "-m",
+        "pytest",
+        f"--junitxml={reports / 'junit.xml'}",
+        f"--override-ini=junit_suite_name={session.name}",
+        f"--override-ini=cache_dir={reports / 'cache'}",
+        f"--numprocesses={0 if session.parallel else workers}",
+        *(posargs(session) or tests),
+        env={"PYTHONPATH": None, "PYTHONDONTWRITEBYTECODE": None},
+    )
 
 
 def posargs(session: nox.Session) -> list[str]:
@@ -222,9 +233,9 @@ def on(row: Any) -> Callable[[nox.Session], None]:
     """The session of one row."""
 
     def session_of_row(session: nox.Session) -> None:
-        use(session, "test")
         use_subject(session)
         use_torch(session, release(session, "TORCH"))
+        use(session, "test")
         spoofed(session, row.name, REPORTS / row.name)
 
     session_of_row.__doc__ = (
@@ -254,23 +265,28 @@ def coverage(session: nox.Session) -> None:
     session.run("coverage", "report")
 
 
-@nox.session(default=False)
+@nox.session(default=False, allow_parallel=True)
 def host(session: nox.Session) -> None:
     """Test what needs no spoof: the shim, its answers, and the scripts of ci/."""
-    use(session, "test", "nox")
     use_subject(session)
-    folders = ["tests/spoofs", "tests/ci", *map(str, sorted(Path("tests").glob("test_*.py")))]
-    given = posargs(session) or ["-n", "auto", *folders]
-    report = f"--junitxml={REPORTS / 'host' / 'junit.xml'}"
-    unspoofed(session, "python", "-m", "pytest", report, "--override-ini=junit_suite_name=host", *given)
+    use(session, "test", "nox")
+    unspoofed(session, "tests/spoofs", "tests/ci", *map(str, sorted(Path("tests").glob("test_*.py"))), workers="auto")
+
+
+@nox.session(default=False, allow_parallel=True)
+def combinations(session: nox.Session) -> None:
+    """Run the contracts on every machine that the probes can describe, and off the diagonal."""
+    use_subject(session)
+    use(session, "test")
+    unspoofed(session, "tests/combinations")
 
 
 @nox.session(default=False)
 def torch(session: nox.Session) -> None:
     """Run every profile on the real torch, TORCH or 2.13.0, in one environment."""
-    use(session, "test")
     use_subject(session)
     use_torch(session, release(session, "TORCH") or "2.13.0")
+    use(session, "test")
     for row in PROFILES:
         spoofed(session, row.name, REPORTS / "torch" / row.name)
 
@@ -281,7 +297,7 @@ def benchmark(session: nox.Session) -> None:
     session.run(sys.executable, "ci/benchmark.py", external=True)
 
 
-@nox.session(default=False, tags=["static"])
+@nox.session(default=False, tags=["static"], allow_parallel=True)
 def lint(session: nox.Session) -> None:
     """Lint and check the format of the code, and lint the workflows."""
     use(session, "lint")
@@ -292,7 +308,7 @@ def lint(session: nox.Session) -> None:
         session.run("actionlint", external=True)
 
 
-@nox.session(default=False, tags=["static"])
+@nox.session(default=False, tags=["static"], allow_parallel=True)
 def types(session: nox.Session) -> None:
     """Check the types."""
     use(session, "types")

@@ -11,6 +11,8 @@ import io
 import os
 import stat
 
+from spoofs import derived
+
 # What tells the host's hardware. A name that ends in a star stands for all that begin so.
 REVEALING = (
     "/dev/nvidia*",
@@ -107,8 +109,8 @@ def _mode(path):
         return 0
 
 
-def _missing(path):
-    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+def _failure(number, path):
+    return OSError(number, os.strerror(number), os.fspath(path))  # of the class that belongs to the number
 
 
 class Entry:
@@ -165,7 +167,7 @@ class Entries:
 def _stat(files, place, path, **options):
     status = files.status(place)
     if status is None:
-        raise _missing(path)
+        raise _failure(errno.ENOENT, path)
     return status
 
 
@@ -179,9 +181,9 @@ def _access(files, place, path, mode, **options):
 def _listdir(files, place, path="."):
     status = files.status(place)
     if status is None:
-        raise _missing(path)
+        raise _failure(errno.ENOENT, path)
     if not stat.S_ISDIR(status.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+        raise _failure(errno.ENOTDIR, path)
     names = files.names(place)
     return [os.fsencode(name) for name in names] if isinstance(path, bytes) else names
 
@@ -192,8 +194,8 @@ def _scandir(files, place, path="."):
 
 def _readlink(files, place, path, **options):
     if files.status(place) is None:
-        raise _missing(path)
-    raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
+        raise _failure(errno.ENOENT, path)
+    raise _failure(errno.EINVAL, path)
 
 
 def _descriptor(files, place, path, flags, mode=0o777, **options):
@@ -201,9 +203,9 @@ def _descriptor(files, place, path, flags, mode=0o777, **options):
     if place in files.folders and files.real_below(place):
         return REAL["open"](path, flags, mode, **options)
     if files.status(place) is None:
-        raise _missing(path)
+        raise _failure(errno.ENOENT, path)
     if place in files.folders or (flags & (os.O_WRONLY | os.O_RDWR) and not place.startswith("/dev/")):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        raise _failure(errno.EACCES, path)
     descriptor = os.memfd_create(os.path.basename(place))
     os.write(descriptor, files.texts[place].encode())
     os.lseek(descriptor, 0, os.SEEK_SET)
@@ -213,7 +215,7 @@ def _descriptor(files, place, path, flags, mode=0o777, **options):
 def _open(files, place, file, mode="r", *args, **options):
     """`open`."""
     if place in files.folders and files.status(place) is not None:
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), file)
+        raise _failure(errno.EISDIR, file)
     writes = set(mode) & set("wxa+")
     if writes and place not in files.texts and not files.hides(place):
         return REAL["io.open"](file, mode, *args, **options)

@@ -225,25 +225,28 @@ def _table(profile, cards):
     def line(*cells):
         return "|" + "|".join(cells) + "|"
 
-    def rule(fill="-", joint="+"):
-        return "+" + joint.join(fill * width for width in widths) + "+"
+    def rule():
+        return "+" + "+".join("-" * width for width in widths) + "+"
 
-    versions = f"{_kmd(profile)}: {driver}", f"{_cuda(profile)}: {cuda}"
-    room = (whole - 7) // 3
-    banner = f" {'NVIDIA-SMI ' + driver:{room + 7}}{versions[0]:{room}}{versions[1]}"
+    first, last = (24 if left == 31 else 34), len(f"{_cuda(profile)}: {cuda}") + 5
+    banner = f" {'NVIDIA-SMI ' + driver:{first}}{f'{_kmd(profile)}: {driver}':{whole - 1 - first - last}}"
+    banner += f"{_cuda(profile)}: {cuda}"
     lines = ["Mon Dec  1 12:00:00 2025       ", "+" + "-" * whole + "+", line(f"{banner:{whole}}")]
-    lines += [rule(), line(f"{' GPU  Name':{left - 16}}{'Persistence-M':>15} ",
-                           f" {'Bus-Id':{middle - 9}}Disp.A ", " Volatile Uncorr. ECC ")]  # fmt: skip
-    lines.append(line(f"{' Fan  Temp   Perf':{left - 14}}{'Pwr:Usage/Cap':>13} ",
-                      f"{'Memory-Usage':>{middle - 1}} ", " GPU-Util  Compute M. "))  # fmt: skip
-    lines += [line(" " * left, " " * middle, f"{'MIG M.':>{right - 1}} "), rule("=").replace("+", "|")]
+    if left == 31:
+        titles = " GPU  Name        Persistence-M", " Fan  Temp  Perf  Pwr:Usage/Cap"
+    else:
+        titles = f"{' GPU  Name':{left - 14}}Persistence-M ", f"{' Fan  Temp   Perf':{left - 14}}Pwr:Usage/Cap "
+    lines += [rule(), line(titles[0], f" {'Bus-Id':{middle - 8}}Disp.A ", " Volatile Uncorr. ECC ")]
+    lines.append(line(titles[1], f"{'Memory-Usage':>{middle - 1}} ", " GPU-Util  Compute M. "))
+    lines.append(line(" " * left, " " * middle, f"{'MIG M.':>{right - 1}} "))
+    lines.append("|" + "+".join("=" * width for width in widths) + "|")
     for index, card in cards:
         name = card["name"] if len(card["name"]) < name_width else card["name"][: name_width - 4] + "..."
         used, total = _used(card) // MIB, derived.total_memory(card) // MIB
         memory = "Not Supported" if profile.nvml == NO_MEMORY else f"{used}MiB / {total:>6}MiB"
         lines.append(line(f"{f'{index:>4}  {name}':{left - 6}}{'Off':>4}  ",
                           f"{long_bus(card) + ' Off':>{middle - 1}} ", f"{'N/A':>{right - 1}} "))  # fmt: skip
-        lines.append(line(f"{' N/A   30C    P8':{left - 14}}{'20W /  300W':>13} ", f"{memory:>{middle - 1}} ",
+        lines.append(line(f"{' N/A   30C    P8':{left - 14}}{'20W / 300W':>13} ", f"{memory:>{middle - 1}} ",
                           f"{'0%      Default':>{right - 1}} "))  # fmt: skip
         lines += [line(" " * left, " " * middle, f"{'N/A':>{right - 1}} "), rule()]
     lines += [f"{'':{whole + 2}}", "+" + "-" * whole + "+", line(f"{' Processes:':{whole}}")]

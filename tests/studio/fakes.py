@@ -35,7 +35,7 @@ class Call(NamedTuple):
     kwargs: dict[str, Any]
 
 
-class Rows(list):
+class Rows(list[Any]):
     """A dataset: what `datasets.Dataset` does for the worker, over a list of rows."""
 
     column_names = ("text",)
@@ -133,7 +133,13 @@ class Lab:
     while_training: Callable[[Trainer], None] = lambda trainer: None
     while_saving: Callable[[Trainer], None] = lambda trainer: None
     calls: list[Call] = field(default_factory=list)
-    trainer: Trainer | None = None
+    trainers: list[Trainer] = field(default_factory=list)
+
+    @property
+    def trainer(self) -> Trainer:
+        """The one trainer that was made."""
+        (trainer,) = self.trainers
+        return trainer
 
     def record(self, name: str, *args: Any, **kwargs: Any) -> None:
         """Note a call."""
@@ -209,8 +215,8 @@ class Lab:
     def _trainer(self) -> dict[str, Any]:
         def trainer(**kwargs: Any) -> Trainer:
             self.record("MLXTrainer", **kwargs)
-            self.trainer = Trainer(self, **kwargs)
-            return self.trainer
+            self.trainers.append(Trainer(self, **kwargs))
+            return self.trainers[-1]
 
         return {"MLXTrainer": trainer, "MLXTrainingConfig": SimpleNamespace, "train_on_responses_only": None}
 
@@ -248,7 +254,10 @@ def _module(name: str, content: dict[str, Any] | None = None) -> ModuleType:
 
 def _checkpoint_writers() -> dict[str, Callable[..., None]]:
     def writer(file: str, text: Callable[[Any], str]) -> Callable[..., None]:
-        return lambda content, path: (Path(path) / file).write_text(text(content), encoding="utf-8") and None
+        def write(content: Any, path: str) -> None:
+            (Path(path) / file).write_text(text(content), encoding="utf-8")
+
+        return write
 
     return {
         "save_trainable_adapters": writer("adapters.safetensors", lambda model: "tensor"),

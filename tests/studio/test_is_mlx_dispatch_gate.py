@@ -11,6 +11,7 @@ import pickle
 import platform
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -63,32 +64,30 @@ def _slips(tree: ast.Module) -> Iterator[tuple[str, ast.Module]]:
     yield changed("joined the other way", joined, _swap_join)
     for at, part in enumerate(joined.values):
         text = ast.unparse(part)
-        yield changed(f"dropped: {text}", joined, lambda node, at=at: node.values.pop(at))
-        yield changed(
-            f"negated: {text}",
-            joined,
-            lambda node, at=at: _put(node, at, ast.UnaryOp(ast.Not(), node.values[at])),
-        )
+        yield changed(f"dropped: {text}", joined, partial(_drop, at=at))
+        yield changed(f"negated: {text}", joined, partial(_negate, at=at))
         for constant in (True, False):
-            yield changed(
-                f"{constant} for {text}",
-                joined,
-                lambda node, at=at, c=constant: _put(node, at, ast.Constant(c)),
-            )
-        yield changed(f"or-ed with its neighbour: {text}", joined, lambda node, at=at: _pair(node, at))
+            yield changed(f"{constant} for {text}", joined, partial(_decide, at=at, value=constant))
+        yield changed(f"or-ed with its neighbour: {text}", joined, partial(_pair, at=at))
         for compare in [node for node in ast.walk(part) if isinstance(node, ast.Compare)]:
             yield changed(f"compared the other way: {text}", compare, _swap_compare)
-            yield changed(
-                f"compared with something else: {text}", compare, lambda node: _put_right(node, "other")
-            )
+            yield changed(f"compared with something else: {text}", compare, _compare_with_another)
 
 
-def _put(node: ast.BoolOp, at: int, value: ast.expr) -> None:
-    node.values[at] = value
+def _drop(node: ast.BoolOp, at: int) -> None:
+    del node.values[at]
 
 
-def _put_right(node: ast.Compare, value: str) -> None:
-    node.comparators[0] = ast.Constant(value)
+def _negate(node: ast.BoolOp, at: int) -> None:
+    node.values[at] = ast.UnaryOp(ast.Not(), node.values[at])
+
+
+def _decide(node: ast.BoolOp, at: int, *, value: bool) -> None:
+    node.values[at] = ast.Constant(value)
+
+
+def _compare_with_another(node: ast.Compare) -> None:
+    node.comparators[0] = ast.Constant("other")
 
 
 def _swap_join(node: ast.BoolOp) -> None:
@@ -156,10 +155,10 @@ class Table:
 
         def is_mlx_available() -> bool:
             self.asked += 1
-            return answer()
+            return answer is not None and answer()
 
         runtime = ModuleType("unsloth_zoo.mlx")
-        runtime.is_mlx_available = is_mlx_available
+        runtime.__dict__["is_mlx_available"] = is_mlx_available
         self.patch.setitem(sys.modules, "unsloth_zoo", ModuleType("unsloth_zoo"))
         self.patch.setitem(sys.modules, "unsloth_zoo.mlx", runtime if answer else None)
 
@@ -170,7 +169,8 @@ class Table:
             os.environ.pop("UNSLOTH_FORCE_GPU_PATH", None)
         else:
             os.environ["UNSLOTH_FORCE_GPU_PATH"] = forced
-        return execute_gate(self.code, self.file)
+        decided: bool = execute_gate(self.code, self.file)
+        return decided
 
 
 @pytest.fixture
@@ -180,14 +180,17 @@ def table(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> Table:
     return Table(gate_source(subject), str(subject.path(GATE)), monkeypatch)
 
 
-def _rows() -> Iterator[tuple[tuple[str, str, bool, str | None], bool]]:
+Row = tuple[str, str, bool, str | None]
+
+
+def _rows() -> Iterator[tuple[Row, bool]]:
     """Every machine and switch, and what the gate must decide there."""
     for row in itertools.product(SYSTEMS, MACHINES, (True, False), SWITCH):
         system, machine, mlx, forced = row
         yield row, system == "Darwin" and machine == "arm64" and mlx and forced != "1"
 
 
-def _wrong(table: Table) -> list[tuple]:
+def _wrong(table: Table) -> list[Row]:
     return [row for row, expected in _rows() if table.decides(*row) is not expected]
 
 
@@ -208,7 +211,7 @@ def test_gate_and_unsloth_zoo_decide_alike(table: Table, subject: Subject) -> No
     def own_answer() -> bool:
         namespace: dict[str, Any] = {"__name__": "unsloth_zoo.mlx.runtime"}
         exec(code, namespace)
-        return namespace["is_mlx_available"]()
+        return bool(namespace["is_mlx_available"]())
 
     table.zoo(own_answer)
 

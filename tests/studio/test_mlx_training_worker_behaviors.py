@@ -6,10 +6,11 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
-from tests.studio.fakes import Lab
+from tests.studio.fakes import Lab, Trainer
 from tests.studio.guards import Guard
 from tests.studio.guards.worker import GUARDS, secret_keys
 from tests.studio.subject import WORKER, Subject
@@ -59,7 +60,7 @@ def tracked(worker: ModuleType, subject: Subject, tmp_path_factory: pytest.TempP
     """One whole run on a CSV, tracked by wandb, with a secret under every secret key that this release
     reads."""
     home = tmp_path_factory.mktemp("tracked")
-    secrets = {key: SECRETS[key] for key in secret_keys(subject.tree(WORKER))}
+    secrets: dict[str, Any] = {key: SECRETS[key] for key in secret_keys(subject.tree(WORKER))}
     found = run(worker, home, enable_wandb=True, local_datasets=[data_file(home, "rows.csv")], **secrets)
     assert {"output_dir": output_dir(home), "status_message": "Training completed"} == found.completed()
     return found
@@ -221,7 +222,7 @@ def test_sender_copies_only_what_is_missing(tracked: Run) -> None:
 def _stopping(stops: ClosableQueue, **message: object) -> Lab:
     """A lab in which the user stops the run while it trains."""
 
-    def stop(trainer: object) -> None:
+    def stop(trainer: Trainer) -> None:
         stops.put({"type": "stop", **message})
         trainer.wait_for_stop()
 

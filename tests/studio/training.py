@@ -65,7 +65,7 @@ def has_own(subject: Subject, function: str) -> bool:
     return function in own
 
 
-class ClosableQueue(queue.Queue):
+class ClosableQueue(queue.Queue[Any]):
     """A queue in which an exception can be put: the reader of a pipe meets one when the other end has
     gone."""
 

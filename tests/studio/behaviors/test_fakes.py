@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from tests.studio.fakes import OWNED, Lab, Rows, Trainer
+from tests.studio.guards import dotted
 from tests.studio.guards.gate import zoo_path
 from tests.studio.subject import Subject
 from tests.studio.training import ClosableQueue, data_file, has_own, run, worker_of
@@ -26,11 +27,11 @@ def test_fakes_come_and_go_without_a_trace() -> None:
     before = _owned()
     with pytest.MonkeyPatch.context() as patch:
         Lab().install(patch)
-        import mlx.core as mx
-        from unsloth_zoo.mlx.loader import FastMLXModel
+        mx = importlib.import_module("mlx.core")
+        loader = importlib.import_module("unsloth_zoo.mlx.loader")
 
-        assert mx is sys.modules["mlx.core"]
-        assert FastMLXModel is sys.modules["unsloth_zoo.mlx.loader"].FastMLXModel
+        assert (mx, loader) == (sys.modules["mlx"].core, sys.modules["unsloth_zoo.mlx"].loader)
+        assert "FastMLXModel" in vars(loader)
 
     assert before == _owned()
 
@@ -111,9 +112,9 @@ def _real(subject: Subject, module: str) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def _definitions(body: list[ast.stmt]) -> dict[str, ast.AST]:
+def _definitions(body: list[ast.stmt]) -> dict[str, ast.FunctionDef | ast.ClassDef]:
     """Name -> definition of the functions and classes in these statements, also in branches."""
-    found: dict[str, ast.AST] = {}
+    found: dict[str, ast.FunctionDef | ast.ClassDef] = {}
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found[node.name] = node
@@ -122,8 +123,11 @@ def _definitions(body: list[ast.stmt]) -> dict[str, ast.AST]:
     return found
 
 
-def _parameters(function: ast.FunctionDef) -> set[str]:
-    return {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
+def _parameters(function: ast.FunctionDef | ast.ClassDef) -> list[str]:
+    """The names of the parameters, in order; TypeError for a class."""
+    if isinstance(function, ast.ClassDef):
+        raise TypeError(f"{function.name} is a class")
+    return [argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)]
 
 
 def test_model_is_asked_for_as_the_real_one_takes_it(subject: Subject, asked: Lab) -> None:
@@ -133,7 +137,7 @@ def test_model_is_asked_for_as_the_real_one_takes_it(subject: Subject, asked: La
     for name in ("from_pretrained", "get_peft_model"):
         (call,) = asked.asked(name)
         # use_dora is the fake's own default, which the worker passes only where it is wanted
-        assert set() == call.kwargs.keys() - _parameters(methods[name]) - {"use_dora"}, name
+        assert set() == call.kwargs.keys() - {*_parameters(methods[name]), "use_dora"}, name
 
 
 def test_trainer_is_made_and_used_as_the_real_one(subject: Subject, asked: Lab) -> None:
@@ -143,14 +147,14 @@ def test_trainer_is_made_and_used_as_the_real_one(subject: Subject, asked: Lab) 
     trainer, config = _definitions(real["MLXTrainer"].body), real["MLXTrainingConfig"]
     (made,) = asked.asked("MLXTrainer")
 
-    assert set() == made.kwargs.keys() - _parameters(trainer["__init__"])
+    assert set() == made.kwargs.keys() - set(_parameters(trainer["__init__"]))
     own = {name for name, value in vars(Trainer).items() if callable(value) and not name.startswith("__")} - {
         "wait_for_stop"
     }
     assert set() == own - trainer.keys()
     attributes = {node.attr for node in ast.walk(real["MLXTrainer"]) if isinstance(node, ast.Attribute)}
     assert {"stop_requested", "args", "_global_step", "_train_loss_history"} <= attributes | trainer.keys()
-    fields = {node.target.id for node in config.body if isinstance(node, ast.AnnAssign)}
+    fields = {dotted(node.target) for node in config.body if isinstance(node, ast.AnnAssign)}
     assert set() == vars(made.kwargs["args"]).keys() - fields
     assert "train_on_responses_only" in real
 
@@ -163,4 +167,4 @@ def test_checkpoint_is_written_by_real_names(subject: Subject) -> None:
 
     assert 3 == len(used)
     for name in used if has_own(subject, "_write_mlx_stop_checkpoint") else ():
-        assert "path" == real[name].args.args[1].arg, name
+        assert "path" == _parameters(real[name])[1], name

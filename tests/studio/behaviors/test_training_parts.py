@@ -72,7 +72,8 @@ def test_poller_hears(
     start = part(worker, subject, "_start_worker_stop_poller")
     if start is None:
         return
-    stops, said = ClosableQueue(*messages), []
+    stops = ClosableQueue(*messages)
+    said: list[bool] = []
 
     thread = start(stops, said.append, completion_type=completion, timeout=0.125)
     _end(thread)
@@ -87,7 +88,8 @@ def test_poller_waits_a_second_unless_told(worker: ModuleType, subject: Subject)
     start = part(worker, subject, "_start_worker_stop_poller")
     if start is None:
         return
-    stops, said = ClosableQueue({}, {"type": None}, STOP, CANCEL), []
+    stops = ClosableQueue({}, {"type": None}, STOP, CANCEL)
+    said: list[bool] = []
 
     _end(start(stops, said.append))
 

@@ -271,7 +271,7 @@ def test_unusable_local_dataset_ends_the_run(
 ) -> None:
     """A file of an unknown kind, no file or an empty folder is a ValueError before anything is trained."""
     (tmp_path / "empty").mkdir()
-    data = {"local_datasets": [str(tmp_path / name) for name in config["local_datasets"]]}
+    data: dict[str, Any] = {"local_datasets": [str(tmp_path / name) for name in config["local_datasets"]]}
 
     found = run(worker, tmp_path, **data)
 
@@ -481,10 +481,8 @@ def test_run_tells_what_it_does_in_order(worker: ModuleType, tmp_path: Path) -> 
         "Loading dataset...", f"Training {model}...", "Saving model...",
     ] == [text for text in found.statuses() if not text.startswith("Format helper")]  # fmt: skip
     assert [1, 1] == [event["step"] for event in found.of("progress")]
-    assert ("complete", {"output_dir", "status_message"}) == (
-        found.events[-1]["type"],
-        found.of("complete")[0].keys(),
-    )
+    assert "complete" == found.events[-1]["type"]
+    assert {"output_dir", "status_message"} == found.completed().keys()
 
 
 @pytest.mark.parametrize("module", ["mlx.core", "unsloth_zoo", "unsloth_zoo.mlx"])

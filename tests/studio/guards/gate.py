@@ -323,14 +323,15 @@ def evaluate_gate(subject: Subject) -> bool:
     code = compile(gate_source(subject), path, "exec")
     _forget_zoo_answer()
     try:
-        return execute_gate(code, path)
+        decided: bool = execute_gate(code, path)
+        return decided
     finally:
         _forget_zoo_answer()
 
 
 def _forget_zoo_answer() -> None:
     answer = getattr(sys.modules.get("unsloth_zoo.mlx.runtime"), "is_mlx_available", None)
-    if hasattr(answer, "cache_clear"):
+    if answer is not None and hasattr(answer, "cache_clear"):
         answer.cache_clear()
 
 

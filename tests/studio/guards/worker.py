@@ -4,7 +4,7 @@ promise."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from tests.studio.guards import Checked, Function, Guard, called, dotted, functions, keyword, scope, values
@@ -101,7 +101,9 @@ def _names_of(expression: ast.expr, *scopes: ast.AST) -> set[str] | None:
     """The strings of a literal collection, looked up through a name; None where it is no such collection."""
     match expression:
         case ast.Set(elts=items) | ast.Tuple(elts=items) | ast.List(elts=items):
-            constants = {item.value for item in items if isinstance(item, ast.Constant)}
+            constants = {
+                item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)
+            }
             return constants if len(constants) == len(items) else None
         case ast.Call(func=ast.Name(id="frozenset" | "set" | "tuple"), args=[inner], keywords=[]):
             return _names_of(inner, *scopes)
@@ -128,7 +130,7 @@ def _wandb_names(root: ast.AST) -> set[str]:
 
 def _check_init(call: ast.Call, secrets: set[str], function: Function, tree: ast.Module) -> Iterator[Checked]:
     config = keyword(call, "config")
-    match config and config.value:
+    match config.value if config else None:
         case ast.DictComp(
             key=ast.Name(id=key),
             generators=[
@@ -139,7 +141,7 @@ def _check_init(call: ast.Call, secrets: set[str], function: Function, tree: ast
                 )
             ],
         ) if key == first == tested:
-            yield config, None
+            yield config or call, None
             kept_out = _names_of(listed, function, tree)
             if kept_out is None:
                 yield listed, "what is kept out of wandb is not one literal collection of keys"
@@ -227,9 +229,9 @@ def _check_status(tree: ast.Module) -> Iterator[Checked]:
 def _put_with_kwargs(function: Function) -> ast.Call | None:
     """The call in `function(event_type, **kwargs)` that puts `{"type": event_type, ..., **kwargs}` on a
     queue."""
-    if function.args.kwarg is None or not function.args.args:
+    event, rest = _taken_by(function)
+    if not event or not rest:
         return None
-    event, rest = function.args.args[0].arg, function.args.kwarg.arg
     for node in scope(function):
         match node:
             case ast.Call(func=ast.Attribute(attr="put"), args=[ast.Dict(keys=keys, values=parts)]):
@@ -242,8 +244,14 @@ def _put_with_kwargs(function: Function) -> ast.Call | None:
     return None
 
 
+def _taken_by(function: Function) -> tuple[str, str]:
+    """What a function calls its first argument and its other keywords; "" for one that it does not take."""
+    first, rest = function.args.args[:1], function.args.kwarg
+    return first[0].arg if first else "", rest.arg if rest else ""
+
+
 def _check_sender(function: Function, put: ast.Call) -> Iterator[Checked]:
-    event, rest = function.args.args[0].arg, function.args.kwarg.arg
+    event, rest = _taken_by(function)
     yield put, None
     match function.body[0]:
         case (
@@ -765,6 +773,7 @@ GUARDS = (TOKEN, SECRETS, LOCAL_DATASETS, STATUS, SLICE, POLLER, FRIENDLY_IMPORT
 # Functions that are contract from the first line to the last; a release that lacks one has it inside
 # _run_mlx_training.
 _WHOLE = {
+    TOKEN.id: ("_worker_hf_token",),
     LOCAL_DATASETS.id: (FILES_OF, LOADER_OF),
     POLLER.id: ("_start_worker_stop_poller", "_start_mlx_stop_poller"),
     "finalization": ("_finalize_mlx_training",),
@@ -777,10 +786,7 @@ def contract_lines(tree: ast.Module) -> dict[str, set[int]]:
     lines = {guard.id: _lines(node for node, _ in guard.look(tree)) for guard in GUARDS}
     for contract, wanted in _WHOLE.items():
         whole = [
-            statement
-            for name in wanted
-            if (function := _top_function(tree, name))
-            for statement in _body(function)
+            statement for name in wanted if (part := _top_function(tree, name)) for statement in _body(part)
         ]
         lines.setdefault(contract, set()).update(_lines(whole))
     for function in functions(tree):
@@ -809,7 +815,8 @@ def _body(function: ast.FunctionDef) -> list[ast.stmt]:
     return function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
 
 
-def _lines(nodes: Iterator[ast.AST] | list) -> set[int]:
-    return {
-        line for node in nodes if hasattr(node, "lineno") for line in range(node.lineno, node.end_lineno + 1)
-    }
+def _lines(nodes: Iterable[ast.AST]) -> set[int]:
+    placed = [
+        node for node in nodes if isinstance(node, ast.stmt | ast.expr | ast.keyword | ast.ExceptHandler)
+    ]
+    return {line for node in placed for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}

@@ -26,6 +26,7 @@ _external: Any = sys.modules["_frozen_importlib_external"]
 
 # Path -> code that the import system runs in place of the file's own.
 CODE: dict[str, CodeType] = {}
+WORKERS = os.cpu_count() or 1
 # Packages that the subject uses and that ask no probe as they are imported.
 NEUTRAL = {"structlog", "psutil", "packaging"}
 
@@ -61,6 +62,8 @@ def warm(needed: Iterable[tuple[str, str | None]], root: Path) -> None:
     answer_from_memory()
     for name, file in sorted(needed, key=lambda each: each[0]):
         top = name.partition(".")[0]
+        if file in CODE:
+            continue
         if file is not None and file.endswith(".py") and Path(file).is_relative_to(root):
             keep(Path(file), Path(file).read_text(encoding="utf-8"))
         elif name not in ANSWERS and top not in BOUND and (top in sys.stdlib_module_names or top in NEUTRAL):
@@ -70,7 +73,7 @@ def warm(needed: Iterable[tuple[str, str | None]], root: Path) -> None:
 
 
 def run(
-    jobs: Iterable[Callable[[], Any]], *, workers: int = os.cpu_count() or 1, seconds: float = 60
+    jobs: Iterable[Callable[[], Any]], *, workers: int = WORKERS, seconds: float = 60
 ) -> Iterator[tuple[int, Any]]:
     """Run each job in a child of its own; yield its number and its answer, which JSON can say, as they come.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from spoofs import activate
-from spoofs.profiles import PROFILES, HardwareProfile
+from spoofs import activate, capture
+from spoofs.profiles import CANARIES, PROFILES, HardwareProfile
 from tests import forks
 from tests.combinations import machines
 from tests.studio.specification import Verdicts, expected
@@ -35,10 +37,18 @@ class Decided:
         return [f"{name}: expected {wanted[name]!r}, decided {found[name]!r}" for name in wanted if wanted[name] != found[name]]
 
 
+# Where a machine that stands in no table is written down, for the tools that it runs; children leave it to the parent.
+_FOLDER = tempfile.TemporaryDirectory(prefix="machines-")
+
+
 def become(machine: HardwareProfile) -> None:
     """Make this process the machine, with the switches that it states and no others."""
     for variable in machines.VARIABLES:
         os.environ.pop(variable, None)
+    os.environ["HARDWARE_PROFILE"] = machine.name
+    if machine not in PROFILES + CANARIES:
+        os.environ["HARDWARE_PROFILE"] = f"{_FOLDER.name}/{machine.name}.toml"
+        Path(os.environ["HARDWARE_PROFILE"]).write_text(capture.dump(machine), encoding="utf-8")
     activate.become(machine)
 
 
@@ -71,10 +81,10 @@ def warm(subject: Subject) -> None:
     subject.tree(GATE)
 
 
-def decide(rows: Iterable[HardwareProfile], subject: Subject) -> Iterator[Decided]:
+def decide(rows: Iterable[HardwareProfile], subject: Subject, *, workers: int = forks.WORKERS) -> Iterator[Decided]:
     """Each machine's verdicts, in the order in which they come."""
     rows = list(rows)
-    for number, answer in forks.run(_asked(machine, subject) for machine in rows):
+    for number, answer in forks.run((_asked(machine, subject) for machine in rows), workers=workers):
         verdicts = answer if isinstance(answer, forks.Died) else Verdicts(**answer)
         yield Decided(rows[number], verdicts, expected(rows[number], rows[number].environment))
 

@@ -40,12 +40,14 @@ class Files:
     def __init__(self, stated):
         self.texts = {path: text for path, text in stated.items() if text is not None}
         self.absent = [path for path, text in stated.items() if text is None]
-        self.folders = {}  # folder -> names in it, for every folder above a stated file
+        self.folders = {}  # folder -> stated names in it, for every folder of which something is stated or hidden
         for path in self.texts:
             while path != "/":
                 above, _, name = path.rpartition("/")
                 path = above or "/"
                 self.folders.setdefault(path, set()).add(name)
+        for path in (*REVEALING, *self.absent):
+            self.folders.setdefault(os.path.dirname(path), set())
         paths = [*REVEALING, *self.texts, *self.absent]
         self.roots = tuple({f"/{path.split('/')[1]}" for path in paths})
 
@@ -85,9 +87,7 @@ class Files:
         if path in self.texts:
             kind = stat.S_IFCHR | 0o666 if path.startswith("/dev/") else stat.S_IFREG | 0o444
             return os.stat_result((kind, 0, 0, 1, 0, 0, len(self.texts[path].encode()), 0, 0, 0))
-        if path in self.folders:
-            return REAL["stat"](path) if self.real_below(path) else os.stat_result((stat.S_IFDIR | 0o555, *[0] * 9))
-        return None
+        return os.stat_result((stat.S_IFDIR | 0o555, *[0] * 9)) if self.folders.get(path) else None
 
 
 REAL = {}  # name of a wrapped call -> the call
@@ -179,11 +179,10 @@ def _access(files, place, path, mode, **options):
 
 
 def _listdir(files, place, path="."):
-    status = files.status(place)
-    if status is None:
-        raise _failure(errno.ENOENT, path)
-    if not stat.S_ISDIR(status.st_mode):
+    if place in files.texts:
         raise _failure(errno.ENOTDIR, path)
+    if not files.real_below(place) and files.status(place) is None:
+        raise _failure(errno.ENOENT, path)
     names = files.names(place)
     return [os.fsencode(name) for name in names] if isinstance(path, bytes) else names
 
@@ -200,11 +199,9 @@ def _readlink(files, place, path, **options):
 
 def _descriptor(files, place, path, flags, mode=0o777, **options):
     """`os.open`: a file in memory that holds the text."""
-    if place in files.folders and files.real_below(place):
-        return REAL["open"](path, flags, mode, **options)
     if files.status(place) is None:
         raise _failure(errno.ENOENT, path)
-    if place in files.folders or (flags & (os.O_WRONLY | os.O_RDWR) and not place.startswith("/dev/")):
+    if place not in files.texts or (flags & (os.O_WRONLY | os.O_RDWR) and not place.startswith("/dev/")):
         raise _failure(errno.EACCES, path)
     descriptor = os.memfd_create(os.path.basename(place))
     os.write(descriptor, files.texts[place].encode())
@@ -214,11 +211,9 @@ def _descriptor(files, place, path, flags, mode=0o777, **options):
 
 def _open(files, place, file, mode="r", *args, **options):
     """`open`."""
-    if place in files.folders and files.status(place) is not None:
+    if place not in files.texts and files.status(place) is not None:
         raise _failure(errno.EISDIR, file)
     writes = set(mode) & set("wxa+")
-    if writes and place not in files.texts and not files.hides(place):
-        return REAL["io.open"](file, mode, *args, **options)
     descriptor = _descriptor(files, place, file, os.O_RDWR if writes else os.O_RDONLY)
     return REAL["io.open"](descriptor, mode, *args, **options)
 
@@ -244,7 +239,7 @@ def install(profile, module):
         def call(*args, **options):
             path = args[0] if args else options.get("path", options.get("file"))
             place = None if options.get("dir_fd") is not None else files.place(path)
-            if place is None:
+            if place is None or (answer not in (_listdir, _scandir) and files.real_below(place)):
                 return real(*args, **options)
             return answer(files, place, *args, **options)
 

@@ -65,9 +65,7 @@ class Trainer:
     distributed_world_size = 1
     is_main_process = True
 
-    def __init__(
-        self, lab: Lab, model: Any, tokenizer: Any, train_dataset: Any, eval_dataset: Any, args: Any
-    ) -> None:
+    def __init__(self, lab: Lab, model: Any, tokenizer: Any, train_dataset: Any, eval_dataset: Any, args: Any) -> None:
         self.lab, self.model, self.tokenizer, self.args = lab, model, tokenizer, args
         self.train_dataset, self.eval_dataset = train_dataset, eval_dataset
         self.state = SimpleNamespace(epoch=None)
@@ -171,9 +169,7 @@ class Lab:
             "mlx.core": _module("mlx.core", self._mlx_core()),
             "unsloth_zoo": _module("unsloth_zoo"),
             "unsloth_zoo.mlx": _module("unsloth_zoo.mlx"),
-            "unsloth_zoo.mlx.loader": _module(
-                "unsloth_zoo.mlx.loader", {"FastMLXModel": self._fast_mlx_model()}
-            ),
+            "unsloth_zoo.mlx.loader": _module("unsloth_zoo.mlx.loader", {"FastMLXModel": self._fast_mlx_model()}),
             "unsloth_zoo.mlx.trainer": _module("unsloth_zoo.mlx.trainer", self._trainer()),
             "unsloth_zoo.mlx.utils": _module("unsloth_zoo.mlx.utils", _checkpoint_writers()),
             "datasets": _module("datasets", self._datasets()),
@@ -261,12 +257,8 @@ def _checkpoint_writers() -> dict[str, Callable[..., None]]:
 
     return {
         "save_trainable_adapters": writer("adapters.safetensors", lambda model: "tensor"),
-        "save_optimizer_state": writer(
-            "optimizer_state.safetensors", lambda optimizer: type(optimizer).__name__
-        ),
-        "save_trainer_state": writer(
-            "trainer_state.json", lambda state: f'{{"global_step": {state["global_step"]}}}'
-        ),
+        "save_optimizer_state": writer("optimizer_state.safetensors", lambda optimizer: type(optimizer).__name__),
+        "save_trainer_state": writer("trainer_state.json", lambda state: f'{{"global_step": {state["global_step"]}}}'),
     }
 
 
@@ -293,9 +285,7 @@ class _Frame:
         with Path(path).open(encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file)
         self.columns = header
-        self.types = [
-            "int64" if all(row[at].isdigit() for row in rows) else "string" for at in range(len(header))
-        ]
+        self.types = ["int64" if all(row[at].isdigit() for row in rows) else "string" for at in range(len(header))]
 
     def __enter__(self) -> Any:
         return iter([self])

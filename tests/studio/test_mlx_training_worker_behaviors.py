@@ -39,7 +39,7 @@ SECRETS = {
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.id)
 def test_the_worker_has_the_shape(guard: Guard, subject: Subject) -> None:
     """The lines of worker.py that keep a promise still stand as the guard knows them."""
-    assert [] == guard.complaints(subject.tree(WORKER)), guard.mend
+    assert [] == guard.complaints(subject.tree(WORKER)), f"{guard.id}: {guard.mend}"
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.id)
@@ -93,10 +93,7 @@ def test_token_reaches_the_fallback_load(worker: ModuleType, subject: Subject, t
         model_revision="0123",
     )
 
-    loads = [
-        (call.args[0], call.kwargs["token"], call.kwargs.get("revision"))
-        for call in lab.asked("from_pretrained")
-    ]
+    loads = [(call.args[0], call.kwargs["token"], call.kwargs.get("revision")) for call in lab.asked("from_pretrained")]
     model = str(tmp_path / "model")
     if has_own(subject, "_drop_model_pin_for_fallback"):
         assert [(str(pinned), TOKEN, None), (model, TOKEN, "0123")] == loads
@@ -260,12 +257,8 @@ def test_cancel_saves_nothing(worker: ModuleType, tmp_path: Path) -> None:
     assert {"output_dir": None, "status_message": "Training cancelled"} == found.completed()
 
 
-@pytest.mark.parametrize(
-    "broken", [EOFError(), OSError(), ValueError()], ids=lambda error: type(error).__name__
-)
-def test_poller_ends_with_its_pipe(
-    broken: Exception, worker: ModuleType, subject: Subject, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("broken", [EOFError(), OSError(), ValueError()], ids=lambda error: type(error).__name__)
+def test_poller_ends_with_its_pipe(broken: Exception, worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
     """When the pipe of the stop queue breaks or is closed, the poller ends after that one read, and training
     goes on."""
     stops = ClosableQueue(broken)

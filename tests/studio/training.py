@@ -46,9 +46,7 @@ def worker_of(subject: Subject) -> Iterator[ModuleType]:
     try:
         yield importlib.import_module("core.training.worker")
     finally:
-        for name in [
-            name for name in sys.modules if name == "core.training" or name.startswith("core.training.")
-        ]:
+        for name in [name for name in sys.modules if name == "core.training" or name.startswith("core.training.")]:
             del sys.modules[name]
         os.environ.clear()
         os.environ |= before
@@ -59,9 +57,7 @@ def has_own(subject: Subject, function: str) -> bool:
     _run_mlx_training."""
     own = {node.name for node in subject.tree(WORKER).body if isinstance(node, ast.FunctionDef)}
     if "_run_mlx_training" not in own:
-        raise LookupError(
-            f"{subject.path(WORKER)} has no _run_mlx_training: the behaviours have nothing to run"
-        )
+        raise LookupError(f"{subject.path(WORKER)} has no _run_mlx_training: the behaviours have nothing to run")
     return function in own
 
 

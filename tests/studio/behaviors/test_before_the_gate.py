@@ -18,8 +18,6 @@ def test_modules_before_the_gate_import_no_torch(subject: Subject) -> None:
         except NothingMatched:
             wrong[module] = []  # it imports nothing at all
 
-    assert {} == {module: complaints for module, complaints in wrong.items() if complaints}, (
-        NO_TORCH_AT_IMPORT.mend
-    )
+    assert {} == {module: complaints for module, complaints in wrong.items() if complaints}, NO_TORCH_AT_IMPORT.mend
     ahead = subject.text(GATE).partition("\n_IS_MLX")[0]
     assert ("\nfrom ." in ahead) == bool(wrong), "the relative imports ahead of the gate are followed"

@@ -100,9 +100,7 @@ def asked(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> Lab:
         trainer.wait_for_stop()
 
     with worker_of(subject) as worker:
-        found = run(
-            worker, home, Lab(while_training=stop), stops=stops, local_datasets=[data_file(home, "a.json")]
-        )
+        found = run(worker, home, Lab(while_training=stop), stops=stops, local_datasets=[data_file(home, "a.json")])
     assert found.error is None
     return found.lab
 

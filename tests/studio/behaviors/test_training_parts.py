@@ -171,9 +171,7 @@ def test_mlx_poller_stops_the_trainer(load_best: bool, worker: ModuleType, subje
     _end(thread)
 
     assert trainer.stop_requested
-    assert (
-        load_best and not has_own(subject, "_start_worker_stop_poller")
-    ) is trainer.args.load_best_model_at_end
+    assert (load_best and not has_own(subject, "_start_worker_stop_poller")) is trainer.args.load_best_model_at_end
 
 
 @pytest.mark.parametrize("args", [{}, {"args": SimpleNamespace()}], ids=["no args", "args without it"])
@@ -259,9 +257,7 @@ def test_folder_without_data(worker: ModuleType, tmp_path: Path) -> None:
         worker._resolve_mlx_local_dataset_files([str(tmp_path)])
 
 
-def test_files_relative_to_studio(
-    worker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_relative_to_studio(worker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that is no path from here is one of the datasets that were uploaded to Studio."""
     monkeypatch.setenv("UNSLOTH_STUDIO_HOME", str(tmp_path / "studio"))
     monkeypatch.chdir(tmp_path)

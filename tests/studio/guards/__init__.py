@@ -20,7 +20,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class NothingMatched(Exception):  # noqa: N818 - says what happened, as StopIteration does
+class NothingMatched(Exception):
     """The guard found nothing to check: what it guards was renamed or moved, so it would pass whatever the
     code does."""
 
@@ -64,9 +64,7 @@ class Guard:
             if (found := self.complaints(ast.parse(text)))
         ]
         wrong += [
-            f"bad sample passes: {what}"
-            for what, text in self.bad.items()
-            if not self.complaints(ast.parse(text))
+            f"bad sample passes: {what}" for what, text in self.bad.items() if not self.complaints(ast.parse(text))
         ]
         try:
             self.look(ast.parse(""))
@@ -135,9 +133,7 @@ def values(root: ast.AST, name: str) -> list[ast.expr]:
             case ast.Assign(targets=targets, value=value):
                 if any(isinstance(target, ast.Name) and target.id == name for target in targets):
                     found.append(value)
-            case ast.AnnAssign(target=ast.Name(id=target_name), value=ast.expr() as value) if (
-                target_name == name
-            ):
+            case ast.AnnAssign(target=ast.Name(id=target_name), value=ast.expr() as value) if target_name == name:
                 found.append(value)
             case ast.NamedExpr(target=ast.Name(id=target_name), value=value) if target_name == name:
                 found.append(value)
@@ -146,6 +142,4 @@ def values(root: ast.AST, name: str) -> list[ast.expr]:
 
 def names(node: ast.AST) -> set[str]:
     """The names that are read anywhere in `node`."""
-    return {
-        item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
-    }
+    return {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)}

@@ -64,9 +64,7 @@ def _predicate(node: ast.expr) -> tuple[str, bool] | None:
     return None
 
 
-def _check_predicates(
-    parts: list[ast.expr], wanted: dict[str, bool], optional: set[str]
-) -> Iterator[Checked]:
+def _check_predicates(parts: list[ast.expr], wanted: dict[str, bool], optional: set[str]) -> Iterator[Checked]:
     """Each part asks one wanted fact in its wanted sense, and none of the facts is left out."""
     seen = set()
     for part in parts:
@@ -86,9 +84,7 @@ def _check_expression(value: ast.BoolOp) -> Iterator[Checked]:
     """The gate as one expression: all facts joined by `and`."""
     yield (
         value,
-        None
-        if isinstance(value.op, ast.And)
-        else "the predicates are joined by `or`: one alone opens the gate",
+        None if isinstance(value.op, ast.And) else "the predicates are joined by `or`: one alone opens the gate",
     )
     yield from _check_predicates(
         value.values, {"system": True, "machine": True, "mlx": True, "forced": False}, optional={"forced"}
@@ -130,16 +126,12 @@ def _check_helper(function: Function) -> Iterator[Checked]:
         if alias.name == "is_mlx_available"
     }
     match rest[-1]:
-        case ast.Return(value=ast.Call(func=ast.Name(id=name), args=[], keywords=[])) as last if (
-            name in asked
-        ):
+        case ast.Return(value=ast.Call(func=ast.Name(id=name), args=[], keywords=[])) as last if name in asked:
             yield last, None
         case last:
             yield last, "the helper does not end by returning unsloth_zoo.mlx's own is_mlx_available()"
     for answer in _returned(function):
-        if answer is not rest[-1] and not (
-            isinstance(answer.value, ast.Constant) and answer.value.value is False
-        ):
+        if answer is not rest[-1] and not (isinstance(answer.value, ast.Constant) and answer.value.value is False):
             yield answer, "an early return of the helper answers something other than False"
     for node in scope(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in asked:
@@ -259,9 +251,7 @@ def _bound(statement: ast.stmt) -> set[str]:
             return {name}
         case ast.Assign() | ast.AnnAssign():
             return {
-                node.id
-                for node in scope(statement)
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+                node.id for node in scope(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
             }
     return set()
 
@@ -275,9 +265,7 @@ def gate_module(tree: ast.Module) -> ast.Module:
     LookupError where no
     top-level statement assigns the gate.
     """
-    last = next(
-        (at for at, statement in enumerate(tree.body) if _assigned(statement, NAME) is not None), None
-    )
+    last = next((at for at, statement in enumerate(tree.body) if _assigned(statement, NAME) is not None), None)
     if last is None:
         raise LookupError(NAME)
     kept = {last}
@@ -382,15 +370,11 @@ def _heavy(node: ast.Import | ast.ImportFrom) -> str | None:
 def _before_gate(tree: ast.Module) -> list[ast.stmt]:
     """The top-level statements ahead of the gate, and the bodies of this file's functions that the gate
     runs."""
-    last = next(
-        (at for at, statement in enumerate(tree.body) if _assigned(statement, NAME) is not None), None
-    )
+    last = next((at for at, statement in enumerate(tree.body) if _assigned(statement, NAME) is not None), None)
     if last is None:
         return []
     ahead = list(tree.body[:last])
-    return ahead + [
-        inner for node in gate_module(tree).body if isinstance(node, Function) for inner in node.body
-    ]
+    return ahead + [inner for node in gate_module(tree).body if isinstance(node, Function) for inner in node.body]
 
 
 def _check_before_gate(tree: ast.Module) -> Iterator[Checked]:
@@ -410,9 +394,7 @@ def modules_before_gate(subject: Subject) -> list[str]:
     Paths relative to the subject's root, by relative imports at module level alone.
     """
     found: list[str] = []
-    waiting = [
-        (PurePosixPath(GATE).parent, node) for node in _import_statements(_before_gate(subject.tree(GATE)))
-    ]
+    waiting = [(PurePosixPath(GATE).parent, node) for node in _import_statements(_before_gate(subject.tree(GATE)))]
     while waiting:
         folder, node = waiting.pop()
         if not isinstance(node, ast.ImportFrom) or node.level != 1:
@@ -488,33 +470,26 @@ GATE_SHAPE = Guard(
         "a constant": "_IS_MLX = True\n",
         "a probe of its own": _ONE_EXPRESSION + "def find_spec(name):\n    return name\n",
         "overwritten later": _ONE_EXPRESSION + "if True:\n    _IS_MLX = True\n",
-        "overwritten by a function": _ONE_EXPRESSION
-        + "def late():\n    global _IS_MLX\n    _IS_MLX = True\n",
+        "overwritten by a function": _ONE_EXPRESSION + "def late():\n    global _IS_MLX\n    _IS_MLX = True\n",
         "overwritten through globals": _ONE_EXPRESSION + "globals()['_IS_MLX'] = True\n",
         "deleted": _ONE_EXPRESSION + "del _IS_MLX\n",
         "inside a branch": "try:\n    _IS_MLX = False\nexcept OSError:\n    pass\n",
         "helper: system dropped": _other(_HELPER, 'platform.system() != "Darwin" or ', ""),
         "helper: machine dropped": _other(_HELPER, ' or platform.machine() != "arm64"', ""),
         "helper: mlx dropped": _other(_HELPER, ' or importlib.util.find_spec("mlx") is None', ""),
-        "helper: switch dropped": _other(
-            _HELPER, 'or os.environ.get("UNSLOTH_FORCE_GPU_PATH", "0") == "1"', ""
-        ),
+        "helper: switch dropped": _other(_HELPER, 'or os.environ.get("UNSLOTH_FORCE_GPU_PATH", "0") == "1"', ""),
         "helper: machine negated": _other(_HELPER, "machine() !=", "machine() =="),
         "helper: and for or": _HELPER.replace(" or ", " and "),
         "helper: refusal turned round": _other(
             _HELPER, ":\n        return False\n    try", ":\n        return True\n    try"
         ),
-        "helper: refusal has an else": _other(
-            _HELPER, "    try:", "    else:\n        return True\n    try:"
-        ),
+        "helper: refusal has an else": _other(_HELPER, "    try:", "    else:\n        return True\n    try:"),
         "helper: zoo missing means yes": _other(
             _HELPER, "ImportError:\n        return False", "ImportError:\n        return True"
         ),
         "helper: zoo not asked": _other(_HELPER, "return ask()", "return True"),
         "helper: zoo's answer turned round": _other(_HELPER, "return ask()", "return not ask()"),
-        "helper: zoo's answer replaced": _other(
-            _HELPER, "    return ask()", "    ask = bool\n    return ask()"
-        ),
+        "helper: zoo's answer replaced": _other(_HELPER, "    return ask()", "    ask = bool\n    return ask()"),
         "helper: result ignored": _other(_HELPER, "_IS_MLX = gate()", "gate()\n_IS_MLX = False"),
         "helper: result negated": _other(_HELPER, "_IS_MLX = gate()", "_IS_MLX = not gate()"),
         "helper: defined twice": _other(_HELPER, "_IS_MLX =", "def gate():\n    return True\n_IS_MLX ="),
@@ -536,15 +511,12 @@ import torch
 NO_TORCH_BEFORE_GATE = Guard(
     id="no-torch-before-gate",
     source=GATE,
-    mend="Move the import of torch or numpy behind the _IS_MLX assignment, "
-    "or into the function that needs it.",
+    mend="Move the import of torch or numpy behind the _IS_MLX assignment, or into the function that needs it.",
     check=_check_before_gate,
     good={"torch behind the gate and in functions": _LIGHT_START},
     bad={
         "plain import": _other(_LIGHT_START, "import os, platform", "import os, torch, platform"),
-        "submodule": _other(
-            _LIGHT_START, "import os, platform", "import os, platform\nfrom torch.nn import Module"
-        ),
+        "submodule": _other(_LIGHT_START, "import os, platform", "import os, platform\nfrom torch.nn import Module"),
         "numpy": _other(_LIGHT_START, "import os, platform", "import os, platform\nimport numpy as np"),
         "in a branch": _other(
             _LIGHT_START, "import os, platform", "import os, platform\nif os.name:\n    import torch"
@@ -554,17 +526,14 @@ NO_TORCH_BEFORE_GATE = Guard(
             "import os, platform",
             "import os, platform\ntry:\n    import torch\nexcept ImportError:\n    pass",
         ),
-        "in the gate's helper": _other(
-            _LIGHT_START, "    return platform", "    import torch\n    return platform"
-        ),
+        "in the gate's helper": _other(_LIGHT_START, "    return platform", "    import torch\n    return platform"),
     },
 )
 
 NO_TORCH_AT_IMPORT = Guard(
     id="no-torch-at-import",
     source="unsloth/*.py",
-    mend="This module is imported before _IS_MLX is decided: "
-    "import torch or numpy inside the function that needs it.",
+    mend="This module is imported before _IS_MLX is decided: import torch or numpy inside the function that needs it.",
     check=_check_module,
     good={
         "inside a function": "import os\ndef load():\n    import torch\n",

@@ -80,9 +80,7 @@ def _holds(expression: ast.expr, truth: bool, probe: Probe, function: Function) 
 
 
 def _calls(name: str) -> Probe:
-    return lambda node: (
-        called(node) == name and isinstance(node, ast.Call) and not node.args and not node.keywords
-    )
+    return lambda node: called(node) == name and isinstance(node, ast.Call) and not node.args and not node.keywords
 
 
 def _asks_mlx(node: ast.expr) -> bool:
@@ -151,9 +149,7 @@ def _check_order(tree: ast.Module) -> Iterator[Checked]:
         prefers = any(branch and _prefers_xpu(test, function) for test, branch in preferred.tests)
         yield preferred.node, None if prefers else "XPU is taken before CUDA without the preference for it"
     in_order = (
-        None
-        if kinds == _ORDER
-        else f"devices are taken in the order {', '.join(kinds)}, not {', '.join(_ORDER)}"
+        None if kinds == _ORDER else f"devices are taken in the order {', '.join(kinds)}, not {', '.join(_ORDER)}"
     )
     yield devices[0].node, in_order
     for item in devices:
@@ -189,9 +185,7 @@ def _is_hip(expression: ast.expr, function: Function) -> bool:
 
 def _reads_hip(expression: ast.expr) -> bool:
     match expression:
-        case ast.Call(
-            func=ast.Name(id="getattr"), args=[owner, ast.Constant(value="hip"), ast.Constant(value=None)]
-        ):
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value="hip"), ast.Constant(value=None)]):
             return dotted(owner) == "torch.version"
     return dotted(expression) == "torch.version.hip"
 
@@ -315,8 +309,7 @@ def _other(source: str, *changes: tuple[str, str]) -> str:
 DISPATCH_ORDER = Guard(
     id="dispatch-order",
     source=HARDWARE,
-    mend="Take CUDA before XPU before MLX before CPU, return at once, "
-    "and put XPU first only where it is preferred.",
+    mend="Take CUDA before XPU before MLX before CPU, return at once, and put XPU first only where it is preferred.",
     check=_check_order,
     good=_GOOD,
     bad={
@@ -339,12 +332,8 @@ DISPATCH_ORDER = Guard(
         "mask or CUDA hidden": _other(_GUARDED, ("bool(mask) and (", "bool(mask) or (")),
         "hidden and unavailable": _other(_GUARDED, ("hidden or no_cuda", "hidden and no_cuda")),
         "preferred where CUDA is there": _other(_GUARDED, ("hidden or no_cuda", "hidden or not no_cuda")),
-        "CUDA is not returned": _other(
-            _PLAIN, ("IS_ROCM = True\n            return DEVICE", "IS_ROCM = True")
-        ),
-        "MLX returned as something else": _other(
-            _PLAIN, ("MLX\n        return DEVICE", "MLX\n        return None")
-        ),
+        "CUDA is not returned": _other(_PLAIN, ("IS_ROCM = True\n            return DEVICE", "IS_ROCM = True")),
+        "MLX returned as something else": _other(_PLAIN, ("MLX\n        return DEVICE", "MLX\n        return None")),
         "CPU only under a condition": _other(
             _PLAIN,
             (
@@ -365,18 +354,14 @@ PROBE_OF_ITS_OWN = Guard(
     good=_GOOD,
     bad={
         "CUDA without a probe": _other(_PLAIN, ("if torch.cuda.is_available():", "if True:")),
-        "CUDA on the opposite": _other(
-            _PLAIN, ("if torch.cuda.is_available():", "if not torch.cuda.is_available():")
-        ),
+        "CUDA on the opposite": _other(_PLAIN, ("if torch.cuda.is_available():", "if not torch.cuda.is_available():")),
         "CUDA on another probe": _other(_PLAIN, ("torch.cuda.is_available", "torch.mps.is_available")),
         "CUDA where it is unavailable": _other(_GUARDED, ("if not no_cuda:", "if no_cuda:")),
         "a failed probe means CUDA": _other(_GUARDED, ("no_cuda = True", "no_cuda = False")),
         "a failed probe means XPU": _other(_GUARDED, ("plain = False", "plain = True")),
         "XPU on its attribute alone": _other(_PLAIN, (" and torch.xpu.is_available()", "")),
         "XPU or-ed": _other(_PLAIN, ('"xpu") and torch', '"xpu") or torch')),
-        "preferred XPU without a device": _other(
-            _GUARDED, ("            if xpu:\n", "            if prefer:\n")
-        ),
+        "preferred XPU without a device": _other(_GUARDED, ("            if xpu:\n", "            if prefer:\n")),
         "MLX without Apple silicon": _other(_PLAIN, ("is_apple_silicon() and ", "")),
         "MLX without its stack": _other(_PLAIN, (" and _has_mlx()", "")),
         "MLX or-ed": _other(_PLAIN, ("is_apple_silicon() and", "is_apple_silicon() or")),
@@ -388,28 +373,21 @@ PROBE_OF_ITS_OWN = Guard(
 ROCM_FLAG = Guard(
     id="rocm-flag",
     source=HARDWARE,
-    mend="Reset IS_ROCM before dispatch, "
-    "and set it to True only under the test for HIP inside the CUDA branch.",
+    mend="Reset IS_ROCM before dispatch, and set it to True only under the test for HIP inside the CUDA branch.",
     check=_check_rocm,
     good=_GOOD,
     bad={
         "never set": _other(_PLAIN, ("IS_ROCM = True", "pass")),
         "never reset": _other(_PLAIN, ("    IS_ROCM = False\n", "")),
-        "reset too late": _other(
-            _PLAIN, ("    IS_ROCM = False\n", ""), ("CPU\n", "CPU\n    IS_ROCM = False\n")
-        ),
+        "reset too late": _other(_PLAIN, ("    IS_ROCM = False\n", ""), ("CPU\n", "CPU\n    IS_ROCM = False\n")),
         "reset to True": _other(_PLAIN, ("IS_ROCM = False", "IS_ROCM = True")),
         "set to False": _other(_PLAIN, ("IS_ROCM = True", "IS_ROCM = False")),
         "local": _other(_PLAIN, ("global DEVICE, IS_ROCM", "global DEVICE")),
         "on the opposite": _other(_PLAIN, ("None) is not None", "None) is None")),
         "without a test": _other(_PLAIN, ('if getattr(torch.version, "hip", None) is not None', "if True")),
         "on another attribute": _other(_PLAIN, ('"hip", None', '"cuda", None')),
-        "in the else branch": _other(
-            _PLAIN, ("not None:\n", "not None:\n                pass\n            else:\n")
-        ),
-        "outside of CUDA": _other(
-            _PLAIN, ("DeviceType.XPU\n", "DeviceType.XPU\n            IS_ROCM = True\n")
-        ),
+        "in the else branch": _other(_PLAIN, ("not None:\n", "not None:\n                pass\n            else:\n")),
+        "outside of CUDA": _other(_PLAIN, ("DeviceType.XPU\n", "DeviceType.XPU\n            IS_ROCM = True\n")),
         "both signs needed": _other(_GUARDED, ("hip is not None or", "hip is not None and")),
         "another tag": _other(_GUARDED, ('"rocm" in', '"cu" in')),
         "tag absent": _other(_GUARDED, ('"rocm" in', '"rocm" not in')),

@@ -101,9 +101,7 @@ def _names_of(expression: ast.expr, *scopes: ast.AST) -> set[str] | None:
     """The strings of a literal collection, looked up through a name; None where it is no such collection."""
     match expression:
         case ast.Set(elts=items) | ast.Tuple(elts=items) | ast.List(elts=items):
-            constants = {
-                item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)
-            }
+            constants = {item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)}
             return constants if len(constants) == len(items) else None
         case ast.Call(func=ast.Name(id="frozenset" | "set" | "tuple"), args=[inner], keywords=[]):
             return _names_of(inner, *scopes)
@@ -191,9 +189,7 @@ def _check_load(call: ast.Call, function: Function) -> Iterator[Checked]:
         for source in (values(function, argument.id) if isinstance(argument, ast.Name) else [argument])
     ]
     chosen = bool(loaders) and all(
-        isinstance(loader, ast.Call)
-        and called(loader) == LOADER_OF
-        and [dotted(arg) for arg in loader.args] == [name]
+        isinstance(loader, ast.Call) and called(loader) == LOADER_OF and [dotted(arg) for arg in loader.args] == [name]
         for loader in loaders
     )
     yield (
@@ -214,9 +210,7 @@ def _check_load(call: ast.Call, function: Function) -> Iterator[Checked]:
 
 
 def _check_status(tree: ast.Module) -> Iterator[Checked]:
-    senders = [
-        (function, put) for function in functions(tree) if (put := _put_with_kwargs(function)) is not None
-    ]
+    senders = [(function, put) for function in functions(tree) if (put := _put_with_kwargs(function)) is not None]
     for function, put in senders:
         yield from _check_sender(function, put)
     for call in _nodes(tree) if senders else ():
@@ -287,11 +281,7 @@ def _check_sender(function: Function, put: ast.Call) -> Iterator[Checked]:
                         ),
                         body=[
                             ast.Assign(
-                                targets=[
-                                    ast.Subscript(
-                                        value=ast.Name(id=third), slice=ast.Constant(value="message")
-                                    )
-                                ],
+                                targets=[ast.Subscript(value=ast.Name(id=third), slice=ast.Constant(value="message"))],
                                 value=ast.Name(id=stored),
                             )
                         ],
@@ -341,9 +331,9 @@ def _check_slice(tree: ast.Module) -> Iterator[Checked]:
 def _check_slicer(slicer: ast.FunctionDef, first: str, last: str) -> Iterator[Checked]:
     rows = slicer.args.args[0].arg if slicer.args.args else ""
     match slicer.body[0]:
-        case ast.If(test=ast.BoolOp(op=ast.Or(), values=[left, right])) as asked if _is_set(
-            left, first
-        ) and _is_set(right, last):
+        case ast.If(test=ast.BoolOp(op=ast.Or(), values=[left, right])) as asked if _is_set(left, first) and _is_set(
+            right, last
+        ):
             yield asked.test, None
         case other:
             yield other, "the slice does not begin by asking whether one of its two bounds is set"
@@ -352,9 +342,7 @@ def _check_slicer(slicer: ast.FunctionDef, first: str, last: str) -> Iterator[Ch
     yield from _check_cut(slicer, rows, chosen.get(first, ""), chosen.get(last, ""))
 
 
-def _check_bounds(
-    slicer: ast.FunctionDef, defaults: dict[str, str], chosen: dict[str, str]
-) -> Iterator[Checked]:
+def _check_bounds(slicer: ast.FunctionDef, defaults: dict[str, str], chosen: dict[str, str]) -> Iterator[Checked]:
     """Each bound is asked by `is not None` wherever it is read; `chosen` gets what it is called then."""
     allowed: set[int] = set()
     for node in scope(slicer):
@@ -522,8 +510,7 @@ def train(config):
 TOKEN = Guard(
     id="token-reaches-the-model",
     source=WORKER,
-    mend=f"Pass token=, read from the config's hf_token, to every call of {LOAD}, "
-    "the fallback load included.",
+    mend=f"Pass token=, read from the config's hf_token, to every call of {LOAD}, the fallback load included.",
     check=_check_token,
     good={"both loads": _TOKEN, "through a helper": _TOKEN_BY_HELPER},
     bad={
@@ -570,9 +557,7 @@ SECRETS = Guard(
         "no config at all": _other(
             _SECRETS, (", config={key: val for key, val in config.items() if key not in hidden}", "")
         ),
-        "list from elsewhere": _other(
-            _SECRETS, ('{"hf_token", "wandb_token", "s3_config"}', "load_hidden()")
-        ),
+        "list from elsewhere": _other(_SECRETS, ('{"hf_token", "wandb_token", "s3_config"}', "load_hidden()")),
     },
 )
 
@@ -625,8 +610,7 @@ def run(queue):
 STATUS = Guard(
     id="status-under-both-keys",
     source=WORKER,
-    mend="Send every status with status_message, "
-    "and copy it to message before the event is put on the queue.",
+    mend="Send every status with status_message, and copy it to message before the event is put on the queue.",
     check=_check_status,
     good={"copied": _STATUS},
     bad={
@@ -703,8 +687,7 @@ def start(stop_queue, trainer):
 POLLER = Guard(
     id="stop-poller-ends",
     source=WORKER,
-    mend="Poll the stop queue with a timeout, go on when it is empty, "
-    "and return when its pipe is broken or closed.",
+    mend="Poll the stop queue with a timeout, go on when it is empty, and return when its pipe is broken or closed.",
     check=_check_poller,
     good={"two errors": _POLLER, "three errors": _other(_POLLER, ("OSError)", "OSError, ValueError)"))},
     bad={
@@ -713,9 +696,7 @@ POLLER = Guard(
         "polls a broken pipe": _other(
             _POLLER, ("OSError):\n                return", "OSError):\n                continue")
         ),
-        "ends when empty": _other(
-            _POLLER, ("Empty:\n                continue", "Empty:\n                return")
-        ),
+        "ends when empty": _other(_POLLER, ("Empty:\n                continue", "Empty:\n                return")),
         "Empty escapes": _other(_POLLER, ("            except queue.Empty:\n                continue\n", "")),
         "swallows everything": _other(_POLLER, ("(EOFError, OSError)", "Exception")),
         "goes on after anything": _other(
@@ -753,12 +734,8 @@ FRIENDLY_IMPORT = Guard(
                 "    from unsloth_zoo.mlx.loader import FastMLXModel\n    try:",
             ),
         ),
-        "swallowed": _other(
-            _IMPORT, ('raise ImportError("install a zoo that has MLX") from error', "return")
-        ),
-        "raised as it is": _other(
-            _IMPORT, ('raise ImportError("install a zoo that has MLX") from error', "raise")
-        ),
+        "swallowed": _other(_IMPORT, ('raise ImportError("install a zoo that has MLX") from error', "return")),
+        "raised as it is": _other(_IMPORT, ('raise ImportError("install a zoo that has MLX") from error', "raise")),
         "another error": _other(_IMPORT, ('raise ImportError("', 'raise RuntimeError("')),
         "cause lost": _other(_IMPORT, (" from error", "")),
         "without a text": _other(_IMPORT, ('"install a zoo that has MLX"', "")),
@@ -785,18 +762,13 @@ def contract_lines(tree: ast.Module) -> dict[str, set[int]]:
     drive."""
     lines = {guard.id: _lines(node for node, _ in guard.look(tree)) for guard in GUARDS}
     for contract, wanted in _WHOLE.items():
-        whole = [
-            statement for name in wanted if (part := _top_function(tree, name)) for statement in _body(part)
-        ]
+        whole = [statement for name in wanted if (part := _top_function(tree, name)) for statement in _body(part)]
         lines.setdefault(contract, set()).update(_lines(whole))
     for function in functions(tree):
         for node in scope(function):
             match node:
                 case ast.If(test=ast.Call() as test) if _config_key(test) == "enable_wandb":
-                    if any(
-                        isinstance(part, ast.Import) and part.names[0].name == "wandb"
-                        for part in ast.walk(node)
-                    ):
+                    if any(isinstance(part, ast.Import) and part.names[0].name == "wandb" for part in ast.walk(node)):
                         lines[SECRETS.id] |= _lines([node])
                 case ast.If(
                     test=ast.Name(),
@@ -816,7 +788,5 @@ def _body(function: ast.FunctionDef) -> list[ast.stmt]:
 
 
 def _lines(nodes: Iterable[ast.AST]) -> set[int]:
-    placed = [
-        node for node in nodes if isinstance(node, ast.stmt | ast.expr | ast.keyword | ast.ExceptHandler)
-    ]
+    placed = [node for node in nodes if isinstance(node, ast.stmt | ast.expr | ast.keyword | ast.ExceptHandler)]
     return {line for node in placed for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}

@@ -250,10 +250,12 @@ def test_truth_table_notices_every_dropped_predicate(subject: Subject, monkeypat
     """The table bites: each predicate that is dropped from the subject's gate, or negated, gives a wrong
     row."""
     monkeypatch.setenv("UNSLOTH_FORCE_GPU_PATH", "")
+    whole = Table(gate_source(subject), "whole", monkeypatch)
     quiet = []
     for what, slip in _slips(gate_source(subject)):
         if what.startswith(("dropped", "negated")):
             table = Table(ast.fix_missing_locations(slip), "slip", monkeypatch)
+            table.has_switch = whole.has_switch
             table.zoo(lambda: True)
             quiet += [] if table.wrong() else [what]
 

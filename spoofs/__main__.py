@@ -1,4 +1,4 @@
-"""Looking at a machine by hand: `python -m spoofs list`, `show NAME`, `run NAME -- COMMAND ...`."""
+"""Looking at a machine by hand: `python -m spoofs list`, `show NAME`, `run NAME -- COMMAND ...`; `record` writes one."""
 
 from __future__ import annotations
 
@@ -77,11 +77,17 @@ def main() -> None:
     command = verbs.add_parser("run", help="any command on that machine, its exit status kept")
     command.add_argument("name", metavar="NAME")
     command.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND ...")
+    recorder = verbs.add_parser("record", help="this machine as a profile file, on stdout; see docs/record.md")
+    recorder.add_argument("--name", help="the profile's name, an identifier")
     chosen = parser.parse_args()
     if chosen.verb == "list":
         show_list()
     elif chosen.verb == "show":
         show(chosen.name)
+    elif chosen.verb == "record":
+        from spoofs import record  # asks much, which the other verbs need not load
+
+        print(record.text(chosen.name), end="")
     else:
         words = chosen.command[1:] if chosen.command[:1] == ["--"] else chosen.command
         if not words:

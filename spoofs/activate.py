@@ -28,8 +28,11 @@ class Active:
     """The marker of a spoofed interpreter.
 
     `profile`, `patched` (dotted names, as they are patched), `escaped` (children that see the host), `escapes` (what
-    to do about those: policy and file, which a program cannot change by clearing its environment), `pid`.
+    to do about those: policy and file, which a program cannot change by clearing its environment), `pid`, and `real`:
+    whether this runs on the machine itself, with nothing spoofed (HARDWARE_PROFILE_REAL=1).
     """
+
+    real = False
 
     def __init__(self, profile):
         self.profile = profile
@@ -44,6 +47,10 @@ def activate(name):
     profile = profiles.find(name)
     if profile.name != name:
         os.environ["HARDWARE_PROFILE"] = name = os.path.abspath(name)  # children may run in another directory
+    if os.environ.get("HARDWARE_PROFILE_REAL") == "1":
+        spoofs.active = Active(profile)
+        spoofs.active.real = True
+        return
     before, _, variables = os.environ.get(APPLIED, "").partition("\n")
     if before != name:
         for variable in variables.split():  # of the machine that the parent was

@@ -143,7 +143,7 @@ def _lacks(torch):
     from spoofs.answers import torch as answers
 
     gone = []
-    for dotted in (*answers.MODULES, *answers.VALUES, *answers.FUNCTIONS):
+    for dotted in (*answers.MODULES, *answers.TYPES, *answers.VALUES, *answers.FUNCTIONS):
         at, *names = dotted.split(".")
         found = torch
         for name in names:
@@ -295,14 +295,19 @@ def machine(name):
     facts, said, notes = observe()
     scrubber = _scrubber(facts)
     said = {tool: answers and scrubber.value(answers) for tool, answers in said.items()}
-    # The UUIDs follow from names and places now.
-    cards = [{fact: card[fact] for fact in profiles._DEVICE if fact in card and fact != "uuid"} for card in facts["devices"]]
-    facts = scrubber.value({**facts, "devices": cards})
+    facts = scrubber.value({**facts, "devices": [_card(card, facts["environment"]) for card in facts["devices"]]})
     if facts["devices"] and not any(facts.get(f"{kind}_available") for kind in ("cuda", "xpu", "mps")):
         facts["tools"] = {"nvidia-smi": {}}  # cards that torch does not reach
     profile = fewest(profiles.HardwareProfile(name, **facts))
     stated = {**profile.facts(), "tools": _tools(profile, said) or facts.get("tools", {})}
     return profiles.HardwareProfile(name, **stated), [scrubber.text(note) for note in notes]
+
+
+def _card(told, environment):
+    """A device without its UUID, which follows from name and place now, save for a slice that a mask names."""
+    card = {fact: told[fact] for fact in profiles._DEVICE if fact in told and fact != "uuid"}
+    mig = told.get("uuid", "").replace("GPU-", "MIG-")
+    return card | ({"uuid": mig} if mig and any(mig in mask for mask in environment.values()) else {})
 
 
 def _scrubber(facts):
@@ -406,12 +411,68 @@ def _without(profile, drop):
         return profile
 
 
+# What a row says by leaving it out, too.
+_ALWAYS = ("system", "machine", "cuda_available", "xpu_available", "mps_available")
+_FOLLOWS = {
+    "processor": derived.processor,
+    "release": derived.release,
+    "mac_version": derived.mac_version,
+    "torch_version": derived.torch_version,
+    "cuda_version": derived.cuda_version,
+}
+
+
+def differences(profile):
+    """How the machine that this runs on differs from a row: one line for each fact that the row states otherwise.
+
+    Of tools and files it counts that they are there, since what they print changes by the minute; of packages, those
+    that a recording looks for.
+    """
+    found, _ = machine(profile.name)
+    lines = []
+    for fact in profiles.FACTS:
+        if fact not in _ALWAYS and fact not in profile.facts():
+            continue
+        stated, told = getattr(profile, fact), _FOLLOWS.get(fact, lambda found, fact=fact: getattr(found, fact))(found)
+        if fact == "devices":
+            stated, told = _comparable(stated), _comparable(told or _seen(found))
+        elif fact == "packages":
+            packages = {each.distribution: each for each in installed.packages(found).values()}
+            stated = {name: _state(profile, name) for name in stated if name in packages}
+            told = {name: _state(found, name) for name in stated}
+        elif fact == "tools":
+            stated = {tool: state is not None for tool, state in stated.items()}
+            told = {tool: tools.has(found, tool) for tool in stated}
+        elif fact == "files":
+            stated = {path: text is not None for path, text in stated.items() if path in FILES}
+            told = {path: told.get(path) is not None for path in stated}
+        elif fact == "torch_lacks":
+            told = tuple(name for name in stated if name in derived.lacking(found))
+        if stated != told:
+            lines.append(f"{fact}: {profile.name} has {stated!r}, this machine has {told!r}")
+    return lines
+
+
+def _seen(profile):
+    return next(filter(None, (derived.devices(profile, kind) for kind in ("cuda", "xpu", "mps"))), ())
+
+
+def _comparable(found):
+    return [(card["name"], derived.capability(card), card.get("arch"), derived.total_memory(card)) for card in found]
+
+
+def _state(profile, distribution):
+    packages = {each.distribution: each for each in installed.packages(profile).values()}
+    return packages[distribution].version, (packages[distribution].error or "").partition(":")[0]
+
+
 def text(name=None):
     """The file: comments about the recording, then the facts."""
     import datetime
     import platform
 
-    where = f"on the spoofed machine {spoofs.active.profile.name}" if spoofs.active else "on a real machine"
+    spoofed = spoofs.active is not None and not spoofs.active.real
+    where = f"on the spoofed machine {spoofs.active.profile.name}" if spoofed else "on a real machine"
     name = name or (spoofs.active.profile.name if spoofs.active else "recorded")
     profile, notes = machine(name)
     today = datetime.datetime.now(datetime.timezone.utc).date()

@@ -67,6 +67,11 @@ def pytest_configure(config: pytest.Config) -> None:
             f"HARDWARE_PROFILE={profile}, but this interpreter is not spoofed: put the absolute path of spoofs/startup on "
             f"PYTHONPATH, or run `nox -s {profile}`"
         )
+    if spoofs.active is not None and spoofs.active.real and not hasattr(config, "workerinput"):
+        from spoofs import record
+
+        if differing := record.differences(spoofs.active.profile):
+            raise pytest.UsageError(f"this machine is not {profile}: {'; '.join(differing)}")
     if runs_the_suite(config) and not config.option.collectonly:
         try:
             config.stash[SUBJECT] = subjects.locate(config.option.subject)

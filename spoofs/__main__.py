@@ -28,7 +28,7 @@ except OSError as error:
 def environment(name: str) -> dict[str, str]:
     """This process's environment, with which a child runs on the machine of that name."""
     path = os.pathsep.join(filter(None, [STARTUP, os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "HARDWARE_PROFILE": name, "PYTHONPATH": path}
+    return {**os.environ, "HARDWARE_PROFILE": name, "HARDWARE_PROFILE_REAL": "0", "PYTHONPATH": path}
 
 
 def columns(profile: HardwareProfile) -> tuple[str, ...]:

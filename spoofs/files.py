@@ -1,8 +1,8 @@
 """The few files by which software finds hardware: those that the row states are there, those of the host are not.
 
-Only what Python code asks through `os`, `io` and what builds on them (`open`, `pathlib`, `glob`, `os.path`) is answered:
-the calls of this table are wrapped, and a path that is none of these files goes to the real call. docs/limits.md says
-what sees through it, and which tool to take for that.
+Only what Python code asks through `os`, `io` and what builds on them (`open`, `pathlib`, `glob`, `os.path`) is
+answered: the calls of a table are wrapped, and a path that is none of these files goes to the real call.
+docs/limits.md says what sees through it, and which tool to take for that.
 """
 
 import builtins
@@ -42,10 +42,10 @@ class Files:
         self.absent = [path for path, text in stated.items() if text is None]
         self.folders = {}  # folder -> stated names in it, for every folder of which something is stated or hidden
         for path in self.texts:
-            while path != "/":
-                above, _, name = path.rpartition("/")
-                path = above or "/"
-                self.folders.setdefault(path, set()).add(name)
+            above, below = os.path.split(path)
+            while below:
+                self.folders.setdefault(above, set()).add(below)
+                above, below = os.path.split(above)
         for path in (*REVEALING, *self.absent):
             self.folders.setdefault(os.path.dirname(path), set())
         paths = [*REVEALING, *self.texts, *self.absent]

@@ -24,7 +24,7 @@ NVML = "13.580.82"
 
 
 def maker(profile, device):
-    """"nvidia", "amd", "intel" or "apple": by the fact that only one of them has, by name, or by torch's build."""
+    """One of "nvidia", "amd", "intel" and "apple": by a fact of its own, by name, or by torch's build."""
     if device.get("arch", "").startswith("gfx"):
         return "amd"
     words = device["name"].replace("(", " ").split()
@@ -99,4 +99,3 @@ def numbers(version):
             break
         found.append(int(part))
     return tuple(found)
-

@@ -49,12 +49,11 @@ def put_on_path(profile):
     present = [tool for tool in TOOLS if has(profile, tool)]
     lacking = [tool for tool in TOOLS if tool not in present]
     folders = [os.path.join(STANDINS, tool) for tool in present]
-    private = f"{os.environ.get('TMPDIR') or '/tmp'}/hardware-profile-{os.getuid()}"
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if folder.startswith(STANDINS):
+    private = f"{os.environ.get('TMPDIR') or '/tmp'}/hardware-profile-{os.getuid()}"  # noqa: S108 - checked
+    for entry in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if entry.startswith(STANDINS):
             continue
-        if folder.startswith(private):
-            folder = folder.removeprefix(private).partition("/@")[0]
+        folder = entry.removeprefix(private).partition("/@")[0] if entry.startswith(private) else entry
         hidden = [tool for tool in lacking if os.access(f"{folder}/{tool}", os.X_OK)] if folder else ()
         folders.append(_without(hidden, os.path.abspath(folder), private) if hidden else folder)
     os.environ["PATH"] = os.pathsep.join(folders)

@@ -7,8 +7,20 @@ from spoofs import activate, derived
 
 _host = os.uname()
 # Where one of these is, the host has an accelerator to hide.
-_SIGNS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dri", "/dev/dxg", "/dev/accel", "/sys/class/drm", "/sys/class/kfd",
-          "/proc/driver/nvidia", "/etc/nv_tegra_release", "/opt/rocm", "/usr/bin/nvidia-smi", "/usr/lib/wsl")  # fmt: skip
+_SIGNS = (
+    "/dev/nvidiactl",
+    "/dev/kfd",
+    "/dev/dri",
+    "/dev/dxg",
+    "/dev/accel",
+    "/sys/class/drm",
+    "/sys/class/kfd",
+    "/proc/driver/nvidia",
+    "/etc/nv_tegra_release",
+    "/opt/rocm",
+    "/usr/bin/nvidia-smi",
+    "/usr/lib/wsl",
+)
 
 
 def install(module):
@@ -26,9 +38,7 @@ def uname(profile):
     if profile.system == "Windows":
         raise AttributeError("module 'os' has no attribute 'uname'")
     version = derived.VERSION[profile.system]
-    return os.uname_result(
-        (profile.system, _host.nodename, derived.release(profile), version, profile.machine)
-    )
+    return os.uname_result((profile.system, _host.nodename, derived.release(profile), version, profile.machine))
 
 
 FUNCTIONS = {

@@ -1,6 +1,6 @@
 """Machines from public reports whose tools, NVML, files or packages led software astray, each as a row.
 
-`says` has what the report says that the machine answered: a Python expression, over the names of `ASKING`, -> its value.
+`says` has what the report says that the machine answered: a Python expression over the names of `ASKING` -> its value.
 """
 
 from __future__ import annotations
@@ -52,6 +52,10 @@ def card(index=0):
     import pynvml
     pynvml.nvmlInit()
     return pynvml.nvmlDeviceGetHandleByIndex(index)
+
+def by_uuid(uuid):
+    import pynvml
+    return pynvml.nvmlDeviceGetHandleByUUID(uuid)
 
 def lazy(module):
     return importlib.import_module(module)
@@ -229,7 +233,12 @@ CASES = (
     Case(
         "https://github.com/vllm-project/vllm/pull/38434",
         HardwareProfile(
-            "rocm_on_wsl", release=WSL, cuda_available=True, hip_version="6.4", devices=(RX_7900,), files={"/dev/kfd": None}
+            "rocm_on_wsl",
+            release=WSL,
+            cuda_available=True,
+            hip_version="6.4",
+            devices=(RX_7900,),
+            files={"/dev/kfd": None},
         ),
         {
             "'microsoft' in ' '.join(platform.uname()).lower()": True,
@@ -295,7 +304,7 @@ CASES = (
             "lazy('torch').cuda.device_count()": 1,
             "lazy('torch').cuda.get_device_properties(0).total_memory": 20 * GIB,
             "lazy('pynvml').nvmlDeviceGetMemoryInfo(card()).total": 40 * GIB,
-            f"lazy('pynvml').nvmlDeviceGetMemoryInfo(lazy('pynvml').nvmlDeviceGetHandleByUUID({MIG!r})).total": 20 * GIB,
+            f"lazy('pynvml').nvmlDeviceGetMemoryInfo(by_uuid({MIG!r})).total": 20 * GIB,
             "out('nvidia-smi -L').splitlines()[1].split()": ["MIG", "2g.20gb", "Device", "0:", "(UUID:", f"{MIG})"],
         },
     ),

@@ -48,9 +48,12 @@ def test_a_stated_file_is_found_in_every_way(python: str) -> None:
     code = f"""
 node = {NODE!r}
 answer = [
-    [os.path.exists(f"{{node}}/gpu_id"), os.path.isfile(f"{{node}}/gpu_id"), os.path.isdir(node), os.access(node, os.R_OK)],
-    sorted(os.listdir(node)), sorted(each.name for each in os.scandir(node)), sorted(each.name for each in pathlib.Path(node).iterdir()),
-    glob.glob("/sys/class/drm/card*/device/vendor"), [str(each) for each in pathlib.Path("/sys/class/drm").glob("card*/device/vendor")],
+    [os.path.exists(f"{{node}}/gpu_id"), os.path.isfile(f"{{node}}/gpu_id"), os.path.isdir(node),
+     os.access(node, os.R_OK)],
+    sorted(os.listdir(node)), sorted(each.name for each in os.scandir(node)),
+    sorted(each.name for each in pathlib.Path(node).iterdir()),
+    glob.glob("/sys/class/drm/card*/device/vendor"),
+    [str(each) for each in pathlib.Path("/sys/class/drm").glob("card*/device/vendor")],
     [folder for folder, _, files in os.walk("/sys/class/kfd") if files],
     ["drm" in os.listdir("/sys/class"), "kfd" in os.listdir("/dev"), "null" in os.listdir("/dev")],
     os.path.realpath(node),
@@ -66,10 +69,13 @@ def test_an_absent_file_is_missing_in_every_way(python: str) -> None:
     code = """
 path = "/etc/passwd"
 answer = []
-for call in (open, os.stat, os.lstat, os.listdir, os.readlink, lambda path: os.open(path, os.O_RDONLY), lambda path: pathlib.Path(path).read_text()):
+def descriptor(path): os.open(path, os.O_RDONLY)
+def by_pathlib(path): pathlib.Path(path).read_text()
+for call in (open, os.stat, os.lstat, os.listdir, os.readlink, descriptor, by_pathlib):
     try: call(path)
     except FileNotFoundError as error: answer.append([error.errno, error.filename])
-answer.append([os.path.exists(path), pathlib.Path(path).exists(), os.access(path, os.F_OK), "passwd" in os.listdir("/etc")])
+answer.append([os.path.exists(path), pathlib.Path(path).exists(), os.access(path, os.F_OK),
+               "passwd" in os.listdir("/etc")])
 answer.append("group" in os.listdir("/etc"))
 """
     assert [[2, "/etc/passwd"]] * 7 + [[False] * 4, True] == asked(MACHINE, code, python=python)
@@ -104,7 +110,8 @@ folder = tempfile.mkdtemp()
 with open(f"{folder}/file", "w") as file: file.write("text")
 os.mkdir(f"{folder}/below")
 here = os.open(folder, os.O_RDONLY)
-answer = [shutil.rmtree.avoids_symlink_attacks, open(f"{folder}/file").read(), os.stat("file", dir_fd=here).st_size, sorted(os.listdir(here))]
+answer = [shutil.rmtree.avoids_symlink_attacks, open(f"{folder}/file").read(), os.stat("file", dir_fd=here).st_size,
+          sorted(os.listdir(here))]
 shutil.rmtree(folder)
 answer.append(os.path.exists(folder))
 """
@@ -126,7 +133,10 @@ except FileNotFoundError: answer.append("hidden")
 def test_the_kernel_says_its_release_in_files_too() -> None:
     """https://github.com/vllm-project/vllm/issues/47387 is about machines whose release says that they are WSL."""
     release = "5.15.167.4-microsoft-standard-WSL2"
-    code = 'answer = [open("/proc/version").read().split()[2], open("/proc/sys/kernel/osrelease").read().strip(), os.uname().release]'
+    code = """
+answer = [open("/proc/version").read().split()[2], open("/proc/sys/kernel/osrelease").read().strip(),
+          os.uname().release]
+"""
     assert [release] * 3 == asked(HardwareProfile("wsl", release=release), code)
 
 

@@ -56,7 +56,9 @@ def asked(machine: object, code: str, **options: Any) -> Any:
 
 def test_each_tool_is_an_executable_alone_in_its_folder() -> None:
     """The folder goes on PATH, so that anything else in it would be on PATH too."""
-    folders = {path.name: os.listdir(path) for path in Path(tools.STANDINS).iterdir() if path.is_dir()}
+    folders = {
+        path.name: [each.name for each in path.iterdir()] for path in Path(tools.STANDINS).iterdir() if path.is_dir()
+    }
     folders.pop("__pycache__", None)
     assert {tool: [tool] for tool in tools.TOOLS} == folders
     for tool in tools.TOOLS:
@@ -119,8 +121,9 @@ answer = [
     [re.search("Marketing Name: +(.*)", agent)[1], re.search(" Name: +(.*)", agent)[1],
      int(re.search("      Size: +([0-9]+)", agent)[1]) // 2**10, total],
     [static["asic"]["market_name"], static["asic"]["target_graphics_version"], static["vram"]["size"]["value"], total],
-    [product["Card Series"], product["GFX Version"], metric["total_vram"]["value"], int(product["VRAM Total Memory (B)"])],
-    ]
+    [product["Card Series"], product["GFX Version"], metric["total_vram"]["value"],
+     int(product["VRAM Total Memory (B)"])],
+]
 """
     machine = HardwareProfile("radeon", cuda_available=True, hip_version="6.4", devices=(GFX1100,))
     torch, *answers = asked(machine, code)
@@ -134,8 +137,8 @@ card = torch.xpu.get_device_properties(0)
 def out(*command): return subprocess.run(command, capture_output=True, text=True).stdout
 listed = json.loads(out("xpu-smi", "discovery", "-j"))["device_list"]
 details = json.loads(out("xpu-smi", "discovery", "-d", "0", "-j"))
-answer = [[card.name], [each["device_name"] for each in listed], [card.total_memory, int(details["memory_physical_size_byte"])]]
-answer.append(card.name in out("xpu-smi", "discovery"))
+answer = [[card.name], [each["device_name"] for each in listed],
+          [card.total_memory, int(details["memory_physical_size_byte"])], card.name in out("xpu-smi", "discovery")]
 """
     torch, listed, (memory, tool), in_table = asked("intel_xpu", code)
     assert (torch, memory, True) == (listed, tool, in_table)
@@ -149,7 +152,9 @@ def test_masks_hide_nothing_from_nvidia_smi() -> None:
 
 def test_rocminfo_heeds_the_runtimes_mask_and_disguise() -> None:
     """Both belong to the runtime that it asks; amd-smi asks the driver."""
-    machine = HardwareProfile("two", cuda_available=True, hip_version="6.4", devices=(GFX1100, GFX1100 | {"arch": "gfx1200"}))
+    machine = HardwareProfile(
+        "two", cuda_available=True, hip_version="6.4", devices=(GFX1100, GFX1100 | {"arch": "gfx1200"})
+    )
     code = """
 def out(*command): return subprocess.run(command, capture_output=True, text=True).stdout
 def agents(): return [line.split()[1] for line in out("rocminfo").splitlines() if line.startswith("  Name:")][1:]
@@ -215,9 +220,9 @@ def test_nvidia_smi_asks_one_card_by_index_uuid_or_bus() -> None:
 
 
 def test_nvidia_smi_logs_as_text_and_as_xml() -> None:
-    import xml.etree.ElementTree as tree
+    from xml.etree import ElementTree
 
-    cards = tree.fromstring(printed(TWO, "nvidia-smi -q -x")).findall("gpu")
+    cards = ElementTree.fromstring(printed(TWO, "nvidia-smi -q -x")).findall("gpu")
     assert [card["name"] for card in CARDS] == [card.findtext("product_name") for card in cards]
     assert ["15095 MiB", "81062 MiB"] == [card.findtext("fb_memory_usage/total") for card in cards]
     assert ["Tesla T4", "NVIDIA H100 80GB HBM3"] == re.findall("Product Name +: (.*)", printed(TWO, "nvidia-smi -q"))
@@ -235,7 +240,9 @@ def test_nvidia_smi_draws_the_topology_of_every_pair() -> None:
     assert [["GPU0", "X", "PHB"], ["GPU1", "PHB", "X"]] == [row.split()[:3] for row in rows]
 
 
-@pytest.mark.parametrize(("error", "status"), [("DriverNotLoaded", 9), ("LibraryNotFound", 12), ("LibRmVersionMismatch", 18)])
+@pytest.mark.parametrize(
+    ("error", "status"), [("DriverNotLoaded", 9), ("LibraryNotFound", 12), ("LibRmVersionMismatch", 18)]
+)
 def test_nvidia_smi_fails_as_nvml_does(error: str, status: int) -> None:
     machine = HardwareProfile("one", cuda_available=True, devices=(T4,), nvml=error)
     assert status == tools.run(machine, "nvidia-smi", ["-L"])[0]
@@ -250,14 +257,17 @@ def test_nvidia_smi_fails_as_nvml_does(error: str, status: int) -> None:
         ("7.0", True, dict, True, "26.0.0"),
     ],
 )
-def test_rocm_tools_print_in_the_form_of_their_release(rocm: str, generic: bool, envelope: type, ids: bool, tool: str) -> None:
+def test_rocm_tools_print_in_the_form_of_their_release(
+    rocm: str, generic: bool, envelope: type, ids: bool, tool: str
+) -> None:
     """Generic ISAs since 6.1, HIP's ids since 6.4, an envelope around the JSON since 7.0."""
     machine = HardwareProfile("one", cuda_available=True, hip_version=rocm, devices=(GFX1100,))
     assert generic == ("gfx11-generic" in printed(machine, "rocminfo"))
     assert envelope is type(json.loads(printed(machine, "amd-smi static --json")))
     assert list is type(json.loads(printed(machine, "amd-smi list --json")))
     assert (0 if ids else 2) == tools.run(machine, "amd-smi", ["list", "-e"])[0]
-    assert f"AMDSMI Tool: {tool} | AMDSMI Library version: {tool} | ROCm version: {rocm}.0\n" == printed(machine, "amd-smi version")
+    versions = f"AMDSMI Tool: {tool} | AMDSMI Library version: {tool} | ROCm version: {rocm}.0\n"
+    assert versions == printed(machine, "amd-smi version")
     key = "Card series" if rocm == "6.0" else "Card Series"
     assert GFX1100["name"] == json.loads(printed(machine, "rocm-smi --showproductname --json"))["card0"][key]
 
@@ -292,8 +302,8 @@ def test_lspci_lists_every_card_in_every_form() -> None:
         devices=(T4, {"name": "AMD Radeon 780M", "arch": "gfx1103"}, {"name": "Intel(R) Arc(TM) A770 Graphics"}),
     )
     lines = printed(laptop, "lspci -nn").splitlines()
-    kinds = [re.search(r" (VGA compatible|3D) controller \[030[02]\]: (.*?) \[(\w+):\w+\]$", line) for line in lines[1:]]
-    assert {"10de", "1002", "8086"} == {kind[3] for kind in kinds if kind}
+    form = re.compile(r" (?:VGA compatible|3D) controller \[030[02]\]: .*? \[(\w+):\w+\]$")
+    assert {"10de", "1002", "8086"} == {found[1] for found in map(form.search, lines[1:]) if found}
     assert 4 == len(printed(laptop, "lspci -mm").splitlines())
     assert all(line.startswith("0000:") for line in printed(laptop, "lspci -D").splitlines())
 
@@ -312,7 +322,9 @@ def test_lspci_lists_every_card_in_every_form() -> None:
     ids=["absent", "text", "failing", "status alone", "by arguments", "other arguments", "as the facts say"],
 )
 def test_a_row_states_what_a_tool_does(state: Any, expected: list[object] | None) -> None:
-    machine = HardwareProfile("stated", cuda_available=True, devices=(T4 | {"uuid": "GPU-1"},), tools={"nvidia-smi": state})
+    machine = HardwareProfile(
+        "stated", cuda_available=True, devices=(T4 | {"uuid": "GPU-1"},), tools={"nvidia-smi": state}
+    )
     code = """
 try:
     done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True)
@@ -383,7 +395,7 @@ answer = [sorted(tool for tool in outputs if outputs[tool] is not None), "host" 
 
 
 def test_a_child_on_another_machine_sees_that_ones_tools(host: dict[str, str]) -> None:
-    """Whichever machine its parent was: the folders of that one leave PATH, and hidden ones come back to be chosen anew."""
+    """Whichever machine its parent was: the folders of that one leave PATH, and hidden ones are chosen anew."""
     code = """
 inner = "import shutil; print([tool for tool in ('nvidia-smi', 'rocminfo', 'program') if shutil.which(tool)])"
 child = dict(os.environ, HARDWARE_PROFILE="amd_rocm")

@@ -10,7 +10,14 @@ from spoofs import derived, inventory
 
 MIB = 1024**2
 # ROCm -> amd-smi's own version.
-_TOOL = (((7, 0), "26.0.0"), ((6, 4), "25.3.0"), ((6, 3), "24.7.1"), ((6, 2), "24.6.2"), ((6, 1), "24.5.1"), ((0,), "23.4.2"))
+_TOOL = (
+    ((7, 0), "26.0.0"),
+    ((6, 4), "25.3.0"),
+    ((6, 3), "24.7.1"),
+    ((6, 2), "24.6.2"),
+    ((6, 1), "24.5.1"),
+    ((0,), "23.4.2"),
+)
 
 
 def _list(profile, cards, options):
@@ -34,7 +41,11 @@ def _list(profile, cards, options):
 def _static(profile, cards, options):
     entries = []
     for index, card in cards:
-        asic = {"market_name": card["name"], "vendor_id": "0x1002", "vendor_name": "Advanced Micro Devices Inc. [AMD/ATI]"}
+        asic = {
+            "market_name": card["name"],
+            "vendor_id": "0x1002",
+            "vendor_name": "Advanced Micro Devices Inc. [AMD/ATI]",
+        }
         asic |= {"num_compute_units": card.get("processors", 40)}
         if _version(profile) >= (6, 2):
             asic["target_graphics_version"] = card.get("arch", "gfx900").partition(":")[0]
@@ -55,7 +66,11 @@ def _metric(profile, cards, options):
         entry["power"] = {"socket_power": {"value": 20, "unit": "W"}}
         entry["temperature"] = {"edge": {"value": 35, "unit": "C"}}
         if _version(profile) >= (6, 1):
-            entry["mem_usage"] = {"total_vram": _size(total), "used_vram": _size(total - free), "free_vram": _size(free)}
+            entry["mem_usage"] = {
+                "total_vram": _size(total),
+                "used_vram": _size(total - free),
+                "free_vram": _size(free),
+            }
         else:
             entry["fb_memory_usage"] = {"total": _size(total), "used": _size(total - free)}
         entries.append(entry)
@@ -71,7 +86,8 @@ def _version(profile):
 
 
 COMMANDS = {"list": _list, "static": _static, "metric": _metric}
-_OPTIONS = ("--json", "-e", "--asic", "-a", "--vram", "-v", "--bus", "-b", "--driver", "-d", "-m", "--mem-usage", "-u", "--usage")
+_PARTS = ("--asic", "-a", "--vram", "-v", "--bus", "-b", "--driver", "-d", "--mem-usage", "-m", "--usage", "-u")
+_OPTIONS = ("--json", "-e", *_PARTS)
 
 
 def answer(profile, arguments):
@@ -107,9 +123,9 @@ def _text(entry, depth=0):
     lines = []
     for key, value in entry.items():
         margin = " " * (0 if key == "gpu" else 4 + depth)
-        if isinstance(value, dict) and set(value) == {"value", "unit"}:
-            value = f"{value['value']} {value['unit']}"
-        if isinstance(value, dict):
+        if isinstance(value, dict) and "unit" in value:
+            lines.append(f"{margin}{key.upper()}: {value['value']} {value['unit']}")
+        elif isinstance(value, dict):
             lines += [f"{margin}{key.upper()}:", _text(value, depth + 4).rstrip("\n")]
         else:
             lines.append(f"{margin}{key.upper()}: {value}")

@@ -22,14 +22,13 @@ def _slots(profile):
 def answer(profile, arguments):
     lines = []
     for slot, kind, kind_id, vendor, vendor_id, device, device_id in sorted(_slots(profile)):
-        if "-D" in arguments:
-            slot = f"0000:{slot}"
+        place = f"0000:{slot}" if "-D" in arguments else slot
         if "-n" in arguments:
-            lines.append(f"{slot} {kind_id}: {vendor_id}:{device_id}")
+            lines.append(f"{place} {kind_id}: {vendor_id}:{device_id}")
         elif "-mm" in arguments:
-            lines.append(f'{slot} "{kind}" "{vendor}" "{device}" -r00')
+            lines.append(f'{place} "{kind}" "{vendor}" "{device}" -r00')
         elif "-nn" in arguments:
-            lines.append(f"{slot} {kind} [{kind_id}]: {vendor} {device} [{vendor_id}:{device_id}]")
+            lines.append(f"{place} {kind} [{kind_id}]: {vendor} {device} [{vendor_id}:{device_id}]")
         else:
-            lines.append(f"{slot} {kind}: {vendor} {device}")
+            lines.append(f"{place} {kind}: {vendor} {device}")
     return 0, "\n".join(lines) + "\n", ""

@@ -11,20 +11,26 @@ MIB = 1024**2
 FAILURES = {
     "DriverNotLoaded": (
         9,
-        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest "
-        "NVIDIA driver is installed and running.\n\n",
+        """\
+NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. \
+Make sure that the latest NVIDIA driver is installed and running.
+
+""",
     ),
     "LibraryNotFound": (
         12,
-        "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA Display "
-        "Driver is properly installed and present in your system.\n"
-        "Please also try adding directory that contains libnvidia-ml.so to your system PATH.\n",
+        """\
+NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. \
+Please make sure that the NVIDIA Display Driver is properly installed and present in your system.
+Please also try adding directory that contains libnvidia-ml.so to your system PATH.
+""",
     ),
     "LibRmVersionMismatch": (18, "Failed to initialize NVML: Driver/library version mismatch\n"),
     "NoPermission": (4, "Failed to initialize NVML: Insufficient Permissions\n"),
     "Unknown": (255, "Failed to initialize NVML: Unknown Error\n"),
 }
-NO_MEMORY = "nvmlDeviceGetMemoryInfo: NotSupported"  # of unified memory, https://github.com/vllm-project/vllm/pull/57378
+# Of cards that share the host's memory, https://github.com/vllm-project/vllm/pull/57378
+NO_MEMORY = "nvmlDeviceGetMemoryInfo: NotSupported"
 
 
 def _mib(bytes):
@@ -193,7 +199,7 @@ def _log(profile, cards, options):
 
 
 def _topology(profile, cards, options):
-    """topo -m: cards that reach each other through the CPU's host bridge, as without NVLink."""
+    """The matrix of `topo -m`: cards that reach each other through the CPU's host bridge, as without NVLink."""
     rows = ["\t".join(["", *(f"GPU{index}" for index, _ in cards), "CPU Affinity", "NUMA Affinity"])]
     for index, _ in cards:
         links = (" X " if index == other else "PHB" for other, _ in cards)

@@ -1,4 +1,4 @@
-"""What `rocminfo` prints: the agents of ROCm's runtime, which heeds ROCR_VISIBLE_DEVICES and HSA_OVERRIDE_GFX_VERSION."""
+"""What `rocminfo` prints: the agents that ROCm's runtime sees through its mask, and in their disguise."""
 
 import os
 

@@ -8,7 +8,13 @@ from spoofs.answers.tools import sysctl
 def _displays(profile):
     chip = sysctl.chip(profile)
     if profile.machine == "arm64":
-        return {"Chipset Model": chip, "Type": "GPU", "Bus": "Built-In", "Vendor": "Apple (0x106b)", "Metal Support": "Metal 3"}
+        return {
+            "Chipset Model": chip,
+            "Type": "GPU",
+            "Bus": "Built-In",
+            "Vendor": "Apple (0x106b)",
+            "Metal Support": "Metal 3",
+        }
     return {"Chipset Model": "Intel UHD Graphics 630", "Type": "GPU", "Bus": "Built-In", "Vendor": "Intel"}
 
 

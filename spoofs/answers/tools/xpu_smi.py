@@ -37,7 +37,10 @@ def _details(profile, index):
     if not index.isdigit() or int(index) >= len(cards):
         return 1, json.dumps({"error": "device not found", "errno": 4}, indent=4) + "\n", ""
     card = cards[int(index)]
-    sizes = {"memory_physical_size_byte": derived.total_memory(card), "memory_free_size_byte": derived.free_memory(card)}
+    sizes = {
+        "memory_physical_size_byte": derived.total_memory(card),
+        "memory_free_size_byte": derived.free_memory(card),
+    }
     found = _devices(profile)[int(index)] | {name: str(size) for name, size in sizes.items()}
     return 0, json.dumps(found, indent=4) + "\n", ""
 

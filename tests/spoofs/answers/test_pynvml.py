@@ -131,7 +131,12 @@ def test_what_is_not_there_is_an_error(call: str) -> None:
 def test_slices_are_below_their_card() -> None:
     uuids = [f"MIG-377e0049-554c-540b-93c6-d0976f8426c{place}" for place in (1, 2)]
     card = {"name": "NVIDIA H100 80GB HBM3", "total_memory": 80 * 10**9}
-    part = {"name": "NVIDIA H100 80GB HBM3 MIG 2g.20gb", "capability": (9, 0), "total_memory": 20 * 10**9, "slice_of": card}
+    part = {
+        "name": "NVIDIA H100 80GB HBM3 MIG 2g.20gb",
+        "capability": (9, 0),
+        "total_memory": 20 * 10**9,
+        "slice_of": card,
+    }
     machine = HardwareProfile("slices", cuda_available=True, devices=tuple(part | {"uuid": uuid} for uuid in uuids))
     code = """
 pynvml.nvmlInit()

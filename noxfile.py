@@ -33,7 +33,10 @@ ROOT = Path(__file__).resolve().parent
 REPORTS = ROOT / ".nox" / "reports"
 PACKAGES = ROOT / ".nox" / "packages"  # what is big and the same for all sessions: subjects and real torches
 REQUIREMENTS = ROOT / "ci" / "requirements"
+REAL_TORCH = "2.13.0"  # the release that the answers were checked against
 COVERAGE = REPORTS / "coverage"  # the merged data; what the sessions wrote stands in `sessions/`
+# Without a shell's path, and with bytecode, whose absence would compile everything in every run.
+HOST = {"PYTHONPATH": None, "PYTHONDONTWRITEBYTECODE": None}
 
 # A shell may be on a spoofed machine; what nox does itself, installs above all, never is.
 for variable in ("HARDWARE_PROFILE", "HARDWARE_PROFILE_APPLIED"):
@@ -113,7 +116,7 @@ def shelve(session: nox.Session, what: str, name: str, *arguments: str) -> None:
             if not install(session, what, f"--target={partial}", *arguments):
                 session.error(f"{what} is not installed yet, and -R installs nothing: run once without -R")
             partial.rename(shelf)
-    link = site_packages(session) / f"{name.split('-')[0]}.pth"
+    link = site_packages(session) / f"{name.partition('-')[0]}.pth"
     if not link.exists() or link.read_text() != f"{shelf}\n":
         link.write_text(f"{shelf}\n")
 
@@ -170,9 +173,9 @@ def spoofed(session: nox.Session, profile: str, reports: Path) -> None:
         f"--override-ini=cache_dir={reports / 'cache'}",  # its own, since sessions run side by side
         *posargs(session),
         env={
+            **HOST,
             "HARDWARE_PROFILE": profile,
             "PYTHONPATH": str(ROOT / "spoofs" / "startup"),
-            "PYTHONDONTWRITEBYTECODE": None,  # a shell's setting would compile everything in every run
             "COVERAGE_PROCESS_START": str(ROOT / "pyproject.toml"),
             "COVERAGE_FILE": str(data),
         },
@@ -191,7 +194,7 @@ def unspoofed(session: nox.Session, *tests: str, workers: str = "0") -> None:
         f"--override-ini=cache_dir={reports / 'cache'}",
         f"--numprocesses={0 if session.parallel else workers}",
         *(posargs(session) or tests),
-        env={"PYTHONPATH": None, "PYTHONDONTWRITEBYTECODE": None},
+        env=HOST,
     )
 
 
@@ -282,10 +285,27 @@ def combinations(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def mutants(session: nox.Session) -> None:
+    """Break the dispatch code, the worker and the profiles in every small way; the suite must notice each."""
+    use_subject(session)
+    use(session, "test")
+    session.run("python", "-m", "tests.mutants", *posargs(session), env=HOST)
+
+
+@nox.session(default=False)
+def fidelity(session: nox.Session) -> None:
+    """Compare every probe of the stand-in with that of the real torch, TORCH or 2.13.0, on every machine."""
+    use_subject(session)
+    use_torch(session, release(session, "TORCH") or REAL_TORCH)
+    use(session, "test", "fidelity")
+    unspoofed(session, "tests/fidelity")
+
+
+@nox.session(default=False)
 def torch(session: nox.Session) -> None:
     """Run every profile on the real torch, TORCH or 2.13.0, in one environment."""
     use_subject(session)
-    use_torch(session, release(session, "TORCH") or "2.13.0")
+    use_torch(session, release(session, "TORCH") or REAL_TORCH)
     use(session, "test")
     for row in PROFILES:
         spoofed(session, row.name, REPORTS / "torch" / row.name)
@@ -319,7 +339,7 @@ def types(session: nox.Session) -> None:
 def lock(session: nox.Session) -> None:
     """Compile the groups of pyproject.toml into ci/requirements/, with hashes and without addresses."""
     session.install("uv")
-    for group in ("test", "cov", "nox", "types", "lint", "subject"):
+    for group in ("test", "cov", "nox", "types", "lint", "fidelity", "subject"):
         output = REQUIREMENTS / f"{group}.txt"
         arguments = ["--no-deps"] if group == "subject" else []
         if group not in ("test", "subject"):

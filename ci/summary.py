@@ -83,7 +83,7 @@ def table(suites: list[Suite], headings: list[str]) -> list[str]:
         lines[0] += f" {heading} |"
         lines[1] += " --- |"
     for suite in suites:
-        cells = [str(suite.columns[heading] if heading in suite.columns else suite.total) for heading in headings]
+        cells = [str(suite.columns.get(heading, suite.total)) for heading in headings]
         lines.append(f"| {' | '.join([f'`{suite.name}`', *cells, f'{suite.seconds:.1f}'])} |")
     return lines
 
@@ -117,7 +117,9 @@ def main(root: Path = matrix.ROOT) -> int:
     profiles = matrix.profiles(root)
     reports = root / ".nox" / "reports"
     suites = [read(path) for path in sorted(reports.glob("*/junit.xml"))]
-    machines = sorted((suite for suite in suites if suite.name in profiles), key=lambda suite: profiles.index(suite.name))
+    machines = sorted(
+        (suite for suite in suites if suite.name in profiles), key=lambda suite: profiles.index(suite.name)
+    )
     others = [suite for suite in suites if suite.name not in profiles]
     print("\n".join(["## Profiles", "", *table(machines, [*COLUMNS, REST]), ""]))
     if others:

@@ -64,7 +64,9 @@ def run() -> Run:
 
     def run_in(cwd: Path, *command: str, **env: str) -> subprocess.CompletedProcess[str]:
         ours = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "NO_COLOR": "1", **env}
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("NOX", "HARDWARE_", "FORCE_"))}
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith(("NOX", "HARDWARE_", "FORCE_"))
+        }
         return subprocess.run(
             [sys.executable, *command], cwd=cwd, env={**inherited, **ours}, capture_output=True, text=True, check=False
         )

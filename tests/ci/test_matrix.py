@@ -52,7 +52,11 @@ def test_an_empty_table_is_refused(project: Path, run: Run) -> None:
 
 
 def test_a_row_that_cannot_be_answered_ends_nox_with_one_line(project: Path, run: Run) -> None:
-    edit(project / "spoofs/profiles.py", 'HardwareProfile("cpu_only"),', 'HardwareProfile("cpu_only", cuda_availble=True),')
+    edit(
+        project / "spoofs/profiles.py",
+        'HardwareProfile("cpu_only"),',
+        'HardwareProfile("cpu_only", cuda_availble=True),',
+    )
 
     done = run(project, "-m", "nox", "--list")
 

@@ -59,7 +59,7 @@ def test_a_warm_session_runs_its_machine_and_leaves_report_and_coverage(warm: Pa
 
     assert (0, 0, 0) == (sessions.returncode, merged.returncode, report.returncode), sessions.stdout + merged.stdout
     for name in ("amd_rocm", "cpu_only"):
-        suite = ElementTree.parse(warm / ".nox/reports" / name / "junit.xml").getroot()[0]  # noqa: S314  our own
+        suite = ElementTree.parse(warm / ".nox/reports" / name / "junit.xml").getroot()[0]
         assert (name, "1", "0") == (suite.get("name"), suite.get("tests"), suite.get("failures"))
     data = coverage.CoverageData(str(warm / ".nox/reports/coverage/.coverage"))
     data.read()
@@ -75,7 +75,18 @@ def test_a_warm_session_runs_its_machine_and_leaves_report_and_coverage(warm: Pa
 def test_a_relative_subject_is_relative_to_where_nox_was_called(warm: Path, tmp_path: Path, run: Run) -> None:
     (tmp_path / "checkout").symlink_to(subjects.locate().root)
 
-    arguments = ("-f", str(warm / "noxfile.py"), "-s", "cpu_only", "--", "--subject", "checkout", MATRIX, "-k", "is_rocm_decides")
+    arguments = (
+        "-f",
+        str(warm / "noxfile.py"),
+        "-s",
+        "cpu_only",
+        "--",
+        "--subject",
+        "checkout",
+        MATRIX,
+        "-k",
+        "is_rocm_decides",
+    )
     done = run(tmp_path, "-m", "nox", *arguments)
 
     assert 0 == done.returncode, done.stdout
@@ -117,7 +128,9 @@ def test_a_release_that_does_not_exist_is_named_with_the_last_that_do(project: P
     shelf.mkdir()
     for version in ("1.0", "2.0"):
         with zipfile.ZipFile(shelf / f"unsloth-{version}-py3-none-any.whl", "w") as wheel:
-            wheel.writestr(f"unsloth-{version}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: unsloth\nVersion: {version}\n")
+            wheel.writestr(
+                f"unsloth-{version}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: unsloth\nVersion: {version}\n"
+            )
 
     line = refused(project, run, UNSLOTH="9999.9.9", PIP_FIND_LINKS=str(shelf))
 

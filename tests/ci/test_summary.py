@@ -88,7 +88,9 @@ def test_a_contract_that_is_not_asserted_is_not_green(project: Path, suite: Path
     assert "- cpu_only: no test of gate's guard" in done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("body", ["raise AssertionError", "__import__('pytest').skip('why')"], ids=["failed", "skipped"])
+@pytest.mark.parametrize(
+    "body", ["raise AssertionError", "__import__('pytest').skip('why')"], ids=["failed", "skipped"]
+)
 def test_a_failed_or_skipped_test_is_not_green(project: Path, suite: Path, run: Run, body: str) -> None:
     report = written(suite, run)
     for name in NAMES:

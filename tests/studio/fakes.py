@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 
 import pytest
 
-OWNED = ("mlx", "unsloth_zoo", "datasets", "wandb", "pandas", "pyarrow", "safetensors")
+OWNED = ("mlx", "unsloth_zoo", "datasets", "wandb", "pandas", "pyarrow", "safetensors", "tensorboardX")
 """The packages whose real modules, if any, are out of the way while the fakes are in."""
 
 PATIENCE = 5.0
@@ -126,6 +126,8 @@ class Lab:
     """Raised by the next loads of a model, one each; later loads succeed."""
     wandb_error: Exception | None = None
     """Raised by wandb.init."""
+    tensorboard_error: Exception | None = None
+    """Raised by tensorboardX.SummaryWriter."""
     missing: tuple[str, ...] = ()
     """Modules that shall not be importable, nor what is below them, by dotted name."""
     while_training: Callable[[Trainer], None] = lambda trainer: None
@@ -152,11 +154,13 @@ class Lab:
         aside."""
         for name in [name for name in sys.modules if name.partition(".")[0] in OWNED]:
             patch.delitem(sys.modules, name)
+        for name in self.missing:
+            patch.setitem(sys.modules, name, None)  # an import of it raises ModuleNotFoundError
         fakes = self.modules()
         for name, module in fakes.items():
             parent, _, child = name.rpartition(".")
             if any(f"{name}.".startswith(f"{gone}.") for gone in self.missing):
-                patch.setitem(sys.modules, name, None)  # an import of it raises ModuleNotFoundError
+                patch.setitem(sys.modules, name, None)
                 continue
             patch.setitem(sys.modules, name, module)
             if parent:
@@ -174,6 +178,7 @@ class Lab:
             "unsloth_zoo.mlx.utils": _module("unsloth_zoo.mlx.utils", _checkpoint_writers()),
             "datasets": _module("datasets", self._datasets()),
             "wandb": _module("wandb", {"init": self._wandb_init}),
+            "tensorboardX": _module("tensorboardX", {"SummaryWriter": self._summary_writer}),
             "pandas": _module("pandas", {"read_csv": _Frame}),
             "pyarrow": _module("pyarrow", {"Table": _Table, "types": _ARROW_TYPES}),
             "safetensors": _module("safetensors", {"SafetensorError": ValueError, "safe_open": _SafeOpen}),
@@ -229,6 +234,15 @@ class Lab:
             "Features": dict,
             "Value": lambda dtype, **tag: (dtype, tag),
         }
+
+    def _summary_writer(self, **kwargs: Any) -> SimpleNamespace:
+        self.record("SummaryWriter", **kwargs)
+        if self.tensorboard_error is not None:
+            raise self.tensorboard_error
+        return SimpleNamespace(
+            add_scalar=lambda name, value, step: self.record("add_scalar", name, value, step),
+            close=lambda: self.record("SummaryWriter.close"),
+        )
 
     def _wandb_init(self, **kwargs: Any) -> SimpleNamespace:
         self.record("wandb.init", **kwargs)

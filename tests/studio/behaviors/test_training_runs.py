@@ -199,6 +199,36 @@ def test_wandb_run_is_logged_to_and_finished(worker: ModuleType, tmp_path: Path)
     assert "wandb.finish" == found.lab.calls[-1].name
 
 
+# --- tensorboard ---------------------------------------------------------------------------------------------
+
+
+def test_tensorboard_is_written_and_closed(worker: ModuleType, tmp_path: Path) -> None:
+    """Steps and evaluations are written to the folder that the user named, or below the output, and closed."""
+    found = run(worker, tmp_path, enable_tensorboard=True)
+
+    assert [{"log_dir": f"{output_dir(tmp_path)}/runs"}] == [call.kwargs for call in found.lab.asked("SummaryWriter")]
+    written = {call.args[0]: call.args[1:] for call in found.lab.asked("add_scalar")}
+    assert ((0.5, 1), (0.75, 1)) == (written["train/loss"], written["eval/loss"])
+    assert "SummaryWriter.close" == found.lab.calls[-1].name
+
+
+@pytest.mark.parametrize(
+    ("lab", "said"),
+    [
+        (Lab(missing=("tensorboardX", "torch.utils.tensorboard")), "tensorboard unavailable"),
+        (Lab(tensorboard_error=OSError("disk full")), "tensorboard init failed: disk full"),
+    ],
+    ids=["missing", "failing"],
+)
+def test_tensorboard_that_does_not_work_is_told(lab: Lab, said: str, worker: ModuleType, tmp_path: Path) -> None:
+    """A tensorboard that is missing or fails becomes a status, and the run trains to its end without it."""
+    found = run(worker, tmp_path, lab, enable_tensorboard=True, tensorboard_dir=str(tmp_path / "runs"))
+
+    assert 1 == sum(text.startswith(said) for text in found.statuses())
+    assert COMPLETED == found.completed()["status_message"]
+    assert [] == lab.asked("add_scalar")
+
+
 # --- local datasets -----------------------------------------------------------------------------------------
 
 

@@ -22,8 +22,13 @@ def parent_of(module, dotted):
 
 
 def lacking(answers, profile):
-    """The names that the machine's version of the package does not have, as prefixes of dotted ones."""
+    """The dotted names that the machine's version of the package does not have, what stands below them included."""
     return tuple(getattr(answers, "lacking", lambda profile: ())(profile))
+
+
+def is_below(dotted, names):
+    """Whether a dotted name is one of those, or stands below one."""
+    return f"{dotted}.".startswith(tuple(f"{name}." for name in names))
 
 
 def apply(module, answers, profile):
@@ -34,7 +39,7 @@ def apply(module, answers, profile):
     version = getattr(module, "__version__", "")  # the real one, before it is answered for
     gone = lacking(answers, profile)
     for dotted, answer in getattr(answers, "VALUES", {}).items():
-        if dotted.startswith(gone):
+        if is_below(dotted, gone):
             continue
         holder, last = parent_of(module, dotted)
         if not _has(holder, last):
@@ -44,7 +49,7 @@ def apply(module, answers, profile):
         setattr(holder, last, value)
         yield dotted, value
     for dotted, answer in getattr(answers, "FUNCTIONS", {}).items():
-        if dotted.startswith(gone):
+        if is_below(dotted, gone):
             continue
         holder, last = parent_of(module, dotted)
         original = getattr(holder, last, None)

@@ -130,11 +130,15 @@ def _torch():
     for name in ("cuda", "hip", "xpu"):
         told[f"{name}_version"] = getattr(torch.version, name, None)
     for kind, ask in (("cuda", _cuda), ("xpu", _xpu), ("mps", _mps)):
-        module = getattr(torch.backends if kind == "mps" else torch, kind, None)
-        told[f"{kind}_available"] = module is not None and module.is_available()
-        if told[f"{kind}_available"] and "devices" not in told:
-            count = 1 if kind == "mps" else module.device_count()
-            told["devices"] = [ask(torch, index) for index in range(count)]
+        holder = getattr(torch, "backends", None) if kind == "mps" else torch
+        module = getattr(holder, kind, None)
+        try:
+            told[f"{kind}_available"] = module is not None and module.is_available()
+            if told[f"{kind}_available"] and "devices" not in told:
+                count = 1 if kind == "mps" else module.device_count()
+                told["devices"] = [ask(torch, index) for index in range(count)]
+        except Exception as error:  # noqa: BLE001
+            told.setdefault("notes", []).append(f"torch.{kind}: {_error(error)}")
     return told
 
 
@@ -264,6 +268,7 @@ def observe():
     facts = recording.ask("platform", otherwise={})
     said = {tool: recording.tool(tool, facts.get("system")) for tool in COMMANDS}
     facts |= {"packages": {}} | recording.ask("torch", otherwise={})
+    recording.notes += facts.pop("notes", [])
     for module in recording.ask("found", otherwise=()):
         facts["packages"][installed.BOUND[module]] = recording.ask("package", module)
     nvml = {"error": "absent", "cards": []}
@@ -350,8 +355,10 @@ def _tools(profile, said):
         for arguments, answer in answers.items():
             if answer[0] == status and answer != _would(profile, tool, arguments, expected):
                 differing[arguments] = answer[1]
-        if differing or not expected:
-            stated[tool] = ({"output": differing} if differing else {}) | ({"status": status} if status else {})
+        if differing:
+            stated[tool] = {"output": differing} | ({"status": status} if status else {})
+        elif not expected:
+            stated[tool] = {}
     return stated
 
 
@@ -390,6 +397,8 @@ def fewest(profile):
     """The same machine without the facts that follow from the others."""
     for fact in list(profile.facts()):
         profile = _without(profile, lambda facts, fact=fact: facts.pop(fact))
+    for name in profile.torch_lacks:
+        profile = _without(profile, lambda facts, name=name: facts["torch_lacks"].remove(name))
     for name in list(profile.packages):
         profile = _without(profile, lambda facts, name=name: facts["packages"].pop(name))
     for place, device in enumerate(profile.devices):

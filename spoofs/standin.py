@@ -39,7 +39,7 @@ def build(name):
     answers = hooks.answers(name)
     gone = patching.lacking(answers, profile) + ((package.at,) if package.at else ())
     for dotted in getattr(answers, "MODULES", ()):
-        if not dotted.startswith(gone):
+        if not patching.is_below(dotted, gone):
             _module(dotted, module)
     stands = [getattr(answers, "TYPES", {})]
     stands.append({probe: answer(profile) for probe, answer in getattr(answers, "VALUES", {}).items()})
@@ -47,7 +47,7 @@ def build(name):
     stands.append({probe: patching.spoof(probe, answer, profile) for probe, answer in functions.items()})
     for table in stands:
         for dotted, value in table.items():
-            if not dotted.startswith(gone):
+            if not patching.is_below(dotted, gone):
                 holder, last = patching.parent_of(module, dotted)
                 setattr(holder, last, value)
                 activate.note(dotted, value)

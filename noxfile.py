@@ -183,8 +183,11 @@ def spoofed(session: nox.Session, profile: str, reports: Path) -> None:
 
 
 def unspoofed(session: nox.Session, *tests: str, workers: str = "0") -> None:
-    """Run tests on the host itself, those that follow `--` where any do."""
+    """Run tests on the host itself, or those that follow `--` where it names any."""
     reports = REPORTS / session.name
+    given = posargs(session)
+    if any(Path(argument.partition("::")[0]).exists() for argument in given):
+        tests = ()
     session.run(
         "python",
         "-m",
@@ -193,7 +196,8 @@ def unspoofed(session: nox.Session, *tests: str, workers: str = "0") -> None:
         f"--override-ini=junit_suite_name={session.name}",
         f"--override-ini=cache_dir={reports / 'cache'}",
         f"--numprocesses={0 if session.parallel else workers}",
-        *(posargs(session) or tests),
+        *tests,
+        *given,
         env=HOST,
     )
 
@@ -297,7 +301,10 @@ def fidelity(session: nox.Session) -> None:
     """Compare every probe of the stand-in with that of the real torch, TORCH or 2.13.0, on every machine."""
     use_subject(session)
     use_torch(session, release(session, "TORCH") or REAL_TORCH)
-    use(session, "test", "fidelity")
+    beside = REQUIREMENTS / "fidelity.txt"
+    name = f"fidelity-{hashlib.sha256(beside.read_bytes()).hexdigest()[:8]}-{site_packages(session).parent.name}"
+    shelve(session, "what is real beside torch", name, "--no-deps", "--require-hashes", f"--requirement={beside}")
+    use(session, "test")
     unspoofed(session, "tests/fidelity")
 
 
@@ -339,10 +346,11 @@ def types(session: nox.Session) -> None:
 def lock(session: nox.Session) -> None:
     """Compile the groups of pyproject.toml into ci/requirements/, with hashes and without addresses."""
     session.install("uv")
-    for group in ("test", "cov", "nox", "types", "lint", "fidelity", "subject"):
+    alone = ("subject", "fidelity")
+    for group in ("test", "cov", "nox", "types", "lint", *alone):
         output = REQUIREMENTS / f"{group}.txt"
-        arguments = ["--no-deps"] if group == "subject" else []
-        if group not in ("test", "subject"):
+        arguments = ["--no-deps"] if group in alone else []
+        if group not in ("test", *alone):
             arguments += ["--constraints", str((REQUIREMENTS / "test.txt").relative_to(ROOT))]
         session.run(
             "uv",

@@ -31,10 +31,10 @@ class HardwareProfile:
     mps_available: bool = False
     devices: tuple[dict, ...] = ()  # name, capability, total_memory, free_memory (bytes), arch, integrated, ...
     # the rest of the machine
-    packages: dict = {}  # distribution -> version; None: absent; {"version", "error", "at", "module"}, see docs/limits.md
+    packages: dict = {}  # distribution -> version; None: absent; {"version", "error", "at", "module"}: docs/limits.md
     environment: dict = {}  # variables that are set on it, masks above all
     tools: dict = {}  # command -> what it prints; None: absent; {"output", "status", "seconds"}; {}: as the facts say
-    nvml: str | None = None  # "absent": no pynvml; "DriverNotLoaded": nvmlInit fails; "CALL: NotSupported": that one does
+    nvml: str | None = None  # "absent": no pynvml; "DriverNotLoaded": nvmlInit fails; "CALL: ERROR": a call does
     files: dict = {}  # path -> text, of the few files that detection reads; None: absent
 
     def __init__(self, name: str, **facts):
@@ -105,6 +105,10 @@ _DEVICE = {
 
 
 _PACKAGE = ("version", "error", "at", "module")
+_NVML = (  # errors, and the module's absence
+    *("absent", "Uninitialized", "InvalidArgument", "NotSupported", "NoPermission", "NotFound", "DriverNotLoaded"),
+    *("LibraryNotFound", "FunctionNotFound", "GpuIsLost", "LibRmVersionMismatch", "Unknown"),
+)
 _TOOL = {"output": (str, dict), "status": int, "seconds": (int, float)}  # output: text, or arguments -> text
 
 
@@ -143,11 +147,11 @@ def _check(name, facts):
                     refuse("packages", f"{distribution}: {key!r} says nothing of a package; {nearest(key, _PACKAGE)}")
             if "module" not in state and not _is_error(state.get("error")):
                 refuse("packages", f"{distribution}: a broken package has an error, as in 'OSError: libcuda.so.1'")
-            state = state.get("version", "0")
         elif distribution == "torch" and state is not None:
             refuse("packages", "torch: its version is the fact torch_version; here it is absent or broken")
-        if state is not None and not _is_version(state):
-            refuse("packages", f"{distribution}: {state!r} is no version")
+        version = state.get("version", "0") if isinstance(state, dict) else state
+        if version is not None and not _is_version(version):
+            refuse("packages", f"{distribution}: {version!r} is no version")
     for device in facts.get("devices", ()):
         if not isinstance(device, dict) or "name" not in device:
             refuse("devices", f"a device is a table of facts, its name among them; {device!r} is none")
@@ -165,6 +169,9 @@ def _check(name, facts):
                     refuse("tools", f"{tool}: {key}: {value!r}; a tool has output (text), status and seconds (numbers)")
         elif state is not None and not isinstance(state, str):
             refuse("tools", f"{tool}: {state!r} is neither text nor a table")
+    error = (facts.get("nvml") or "absent").rpartition(": ")[2]
+    if error not in _NVML:
+        refuse("nvml", f"{error!r} is no error of it; {nearest(error, _NVML)}")
     for path, text in facts.get("files", {}).items():
         if not path.startswith("/") or not isinstance(text, (str, type(None))):
             refuse("files", f"{path}: a path starts with a slash, and what it holds is text")

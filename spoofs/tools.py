@@ -81,6 +81,9 @@ def _without(hidden, folder, private):
         try:
             os.rename(building, copy)
         except OSError:  # another process was faster
+            import shutil
+
+            shutil.rmtree(building)
             if not os.path.isdir(copy):
                 raise
     return f"{copy}/{name}"

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from spoofs.profiles import T4, HardwareProfile
+from spoofs.answers.pynvml import CODES
+from spoofs.profiles import _NVML, T4, HardwareProfile, ProfileError
 from tests.spoofs.machines import run
 
 TWO = HardwareProfile(
@@ -152,3 +153,9 @@ answer = [pynvml.nvmlDeviceGetCount(), pynvml.nvmlDeviceGetMigMode(card),
 def test_a_name_that_is_not_modelled_says_so() -> None:
     child = run("nvidia_cuda", "import pynvml; pynvml.nvmlDeviceGetVgpuMetadata")
     assert "this is a stand-in that models the probes listed by `python -m spoofs show nvidia_cuda`" in child.stderr
+
+
+def test_an_unknown_error_is_refused() -> None:
+    assert {"absent", *CODES} == set(_NVML)
+    with pytest.raises(ProfileError, match="nvml: 'DriverNotLoade' is no error of it; did you mean 'DriverNotLoaded'"):
+        HardwareProfile("typo", cuda_available=True, nvml="DriverNotLoade")

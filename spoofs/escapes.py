@@ -23,7 +23,8 @@ ALLOWED = {
 }
 _STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
 # Programs that start the program which stands in their arguments.
-_LAUNCHERS = frozenset("sh ash bash dash ksh zsh env nice nohup setsid stdbuf sudo time timeout xargs".split())
+_SHELLS = ("sh", "ash", "bash", "dash", "ksh", "zsh")
+_LAUNCHERS = {*_SHELLS, "env", "nice", "nohup", "setsid", "stdbuf", "sudo", "time", "timeout", "xargs"}
 _IGNORES = {"I": "-I ignores the environment", "E": "-E ignores the environment", "S": "-S runs no sitecustomize"}
 
 
@@ -34,7 +35,8 @@ class Escape(RuntimeError):
 def look(event, args):
     """Judge the child that an audit event announces, and say, collect or forbid its escape."""
     if event == "import":
-        return _watch_multiprocessing()
+        _watch_multiprocessing()
+        return
     cwd = None
     if event == "os.system":
         executable, argv, environment = "/bin/sh", ["/bin/sh", "-c", args[0]], None
@@ -50,7 +52,7 @@ def look(event, args):
 def _judge(executable, argv, cwd, environment):
     environment = os.environ if environment is None else _decoded(environment)
     why = reason([executable, *argv[1:]], environment, cwd)
-    allowed = any(words in zip(argv, argv[1:]) for words in ALLOWED)
+    allowed = any(list(words) == argv[at : at + 2] for words in ALLOWED for at in range(len(argv)))
     if why is None or allowed or environment.get(REASON):
         return
     command = " ".join(" ".join(argv).split())

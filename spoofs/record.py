@@ -36,7 +36,9 @@ COMMANDS = {
     "sysctl": (),
     "lspci": ("", "-nn"),
 }
-DARWIN = {"sysctl": ("-n hw.optional.arm64", "-n hw.memsize", "-n machdep.cpu.brand_string", "-n sysctl.proc_translated")}
+DARWIN = {
+    "sysctl": ("-n hw.optional.arm64", "-n hw.memsize", "-n machdep.cpu.brand_string", "-n sysctl.proc_translated")
+}
 # Files that tell hardware; of devices it counts that they are there.
 FILES = (
     "/dev/dxg",
@@ -71,18 +73,17 @@ def _found():
 
 def _package(module):
     """How the package of that import name is there: its version, and the error of importing it."""
+    import contextlib
     import importlib
     import importlib.metadata
 
     state = {"version": "0"}
-    try:
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         state["version"] = importlib.metadata.version(installed.BOUND[module])
-    except importlib.metadata.PackageNotFoundError:
-        pass
     for at in (module, *{"mlx": ("mlx.core",)}.get(module, ())):
         try:
             importlib.import_module(at)
-        except Exception as error:  # noqa: BLE001  whatever an import can raise is a fact
+        except Exception as error:
             return state | {"error": _error(error)} | ({"at": at} if at != module else {})
     return state["version"]
 
@@ -116,7 +117,7 @@ def _nvml():
 
 
 def _torch():
-    """torch's build and devices; only its error where it cannot be imported, nothing where it is not there."""
+    """Torch's build and devices; only its error where it cannot be imported, nothing where it is not there."""
     import importlib.metadata
     from importlib.util import find_spec
 
@@ -124,7 +125,7 @@ def _torch():
         return {"packages": {"torch": None}}
     try:
         import torch
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return {"packages": {"torch": {"error": _error(error)}}, "torch_version": importlib.metadata.version("torch")}
     told = {"torch_version": str(torch.__version__), "torch_lacks": _lacks(torch)}
     for name in ("cuda", "hip", "xpu"):
@@ -137,7 +138,7 @@ def _torch():
             if told[f"{kind}_available"] and "devices" not in told:
                 count = 1 if kind == "mps" else module.device_count()
                 told["devices"] = [ask(torch, index) for index in range(count)]
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             told.setdefault("notes", []).append(f"torch.{kind}: {_error(error)}")
     return told
 
@@ -162,7 +163,12 @@ def _lacks(torch):
 
 
 # What get_device_properties says -> the fact; the rest are `properties`, save what tells the computer apart.
-_CUDA = {"name": "name", "total_memory": "total_memory", "multi_processor_count": "processors", "is_integrated": "integrated"}
+_CUDA = {
+    "name": "name",
+    "total_memory": "total_memory",
+    "multi_processor_count": "processors",
+    "is_integrated": "integrated",
+}
 _XPU = {"name": "name", "total_memory": "total_memory", "max_compute_units": "processors", "driver_version": "driver"}
 _XPU |= {"is_integrated_gpu": "integrated"}
 _ELSEWHERE = {"major", "minor", "uuid", "pci_bus_id", "pci_device_id", "pci_domain_id", "gpu_eu_count"}
@@ -257,7 +263,14 @@ class Recording:
 
 def _run(command, seconds, env=None):
     return subprocess.run(
-        command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=seconds
+        command,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=seconds,
+        check=False,
     )
 
 
@@ -484,7 +497,7 @@ def text(name=None):
     where = f"on the spoofed machine {spoofs.active.profile.name}" if spoofed else "on a real machine"
     name = name or (spoofs.active.profile.name if spoofs.active else "recorded")
     profile, notes = machine(name)
-    today = datetime.datetime.now(datetime.timezone.utc).date()
+    today = datetime.datetime.now(datetime.UTC).date()
     head = [f"Recorded {today} by `python -m spoofs record` {where}, with Python {platform.python_version()}."]
     head += ["Names, homes, serial numbers, UUIDs and addresses are replaced; read it before you attach it.", *notes]
     return "".join(f"# {line}\n" for line in head) + "\n" + capture.dump(profile)

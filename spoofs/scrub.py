@@ -7,7 +7,8 @@ is replaced by itself, so that a replayed machine is recorded as the same again.
 import re
 
 # Users and hosts of these names identify nobody, and the names are words that tools print.
-NOBODY = frozenset("admin amd app build ci docker gpu host intel localhost nvidia root runner test ubuntu user work".split())
+_VENDORS = ("amd", "gpu", "intel", "nvidia")
+NOBODY = {*_VENDORS, "admin", "app", "build", "ci", "docker", "host", "localhost", "root", "runner", "ubuntu", "user"}
 
 _HEX = "[0-9a-fA-F]"
 _PATTERNS = {
@@ -15,7 +16,8 @@ _PATTERNS = {
     "amd": rf"\b(?:GPU-|0x){_HEX}{{16}}\b",
     "mac": rf"(?<![\w:-])(?:{_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}(?![\w:-])",
     "pci": rf"(?<![\w:.])(?:{_HEX}{{4}}(?:{_HEX}{{4}})?:)?{_HEX}{{2}}:[01]{_HEX}\.[0-7](?![\w.])",
-    "ip6": rf"(?<![\w:.])(?:(?:{_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}|(?=[0-9a-fA-F:]*\d)(?:{_HEX}{{1,4}}:)+(?::{_HEX}{{1,4}})+)(?![\w:])",
+    "ip6": rf"(?<![\w:.])(?:(?:{_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}"
+    rf"|(?=[0-9a-fA-F:]*\d)(?:{_HEX}{{1,4}}:)+(?::{_HEX}{{1,4}})+)(?![\w:])",
     "ip4": r"(?<![\w.+-])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.+-])",
     "serial": r"(?i:(?<=serial)[ _\w()]*\"?\s*[:=,]\s*\"?[\w-]{4,})",
     "home": r"(?:/home|/Users)/[^/\s\"':;,]+",
@@ -73,7 +75,7 @@ class Scrubber:
         if kind == "amd":
             start, digits = found[:-16], found[-16:]
             return found if digits in self._kept else f"{start}{self._number('amd', digits.lower()):016x}"
-        if found in self._kept or found.startswith(("127.", "0.0.0.0", "255.")):
+        if found in self._kept or found.startswith(("127.", "0.", "255.")):
             return found
         return _PLACEHOLDERS[kind].format(self._number(kind, found.lower()))
 

@@ -14,8 +14,8 @@ def _load(name, spec):
 
 def _spoof(profile):
     try:
-        if sys.version_info < (3, 11):
-            raise RuntimeError("Python %d.%d cannot be spoofed, 3.11 and newer can" % sys.version_info[:2])
+        if sys.version_info < (3, 11):  # noqa: UP036  a child may be any Python
+            raise RuntimeError("Python {}.{} cannot be spoofed, 3.11 and newer can".format(*sys.version_info))  # noqa: TRY301
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         init = os.path.join(package, "__init__.py")
         _load("spoofs", _external.spec_from_file_location("spoofs", init, submodule_search_locations=[package]))
@@ -32,7 +32,9 @@ def _spoof(profile):
 
 def _may_hold_one(entry):
     """A few stats, where the path's finders would list every folder: this runs in every interpreter."""
-    return any(os.path.exists(f"{entry}/sitecustomize{suffix}") for suffix in (".py", "", ".pyc")) or os.path.isfile(entry)
+    return any(os.path.exists(f"{entry}/sitecustomize{suffix}") for suffix in (".py", "", ".pyc")) or os.path.isfile(
+        entry
+    )
 
 
 def _run_the_next_sitecustomize():

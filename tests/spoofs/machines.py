@@ -34,7 +34,7 @@ def _interpreters():
 
 def _version(candidate):
     code = "import sys; print('{}.{}'.format(*sys.version_info))"
-    return subprocess.run([candidate, "-Ic", code], capture_output=True, text=True).stdout.strip()
+    return subprocess.run([candidate, "-Ic", code], capture_output=True, text=True, check=False).stdout.strip()
 
 
 INTERPRETERS = _interpreters()
@@ -66,8 +66,7 @@ def run(machine, code_or_argv, *, python=sys.executable, env=None, cwd=None) -> 
         if isinstance(machine, profiles.HardwareProfile):
             name = machine.name
             if machine not in profiles.PROFILES + profiles.CANARIES:
-                name = os.path.join(folder, f"{machine.name}.toml")
+                name = f"{folder}/{machine.name}.toml"
                 Path(name).write_text(capture.dump(machine), encoding="utf-8")
-        return subprocess.run(
-            [str(python), *argv], env=environment(name, env), cwd=cwd, capture_output=True, text=True, timeout=120
-        )
+        command, child = [str(python), *argv], environment(name, env)
+        return subprocess.run(command, env=child, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)

@@ -27,7 +27,9 @@ def test_the_marker_names_profile_patches_and_process(profile):
 
 def test_without_a_profile_there_is_no_marker():
     """An interpreter on the host may have the package on its path; it says that nothing is spoofed."""
-    child = run(None, "import spoofs; print(spoofs.active)", env={"PYTHONPATH": str(__import__("spoofs").__path__[0]) + "/.."})
+    child = run(
+        None, "import spoofs; print(spoofs.active)", env={"PYTHONPATH": str(__import__("spoofs").__path__[0]) + "/.."}
+    )
     assert ("None\n", "") == (child.stdout, child.stderr)
 
 
@@ -68,9 +70,9 @@ def test_a_file_named_by_a_relative_path_is_found_by_children_elsewhere(tmp_path
 def test_a_file_that_is_missing_exits_97(tmp_path):
     child = run("./missing.toml", "print('ran')", cwd=tmp_path)
     assert (97, "") == (child.returncode, child.stdout)
-    assert ["hardware profile './missing.toml': ./missing.toml: no such file; `python -m spoofs record` writes one"] == (
-        child.stderr.splitlines()
-    )
+    assert [
+        "hardware profile './missing.toml': ./missing.toml: no such file; `python -m spoofs record` writes one"
+    ] == (child.stderr.splitlines())
 
 
 def test_a_module_that_is_loaded_already_is_patched_at_once():

@@ -14,7 +14,7 @@ ODD = [
     HardwareProfile(
         "odd_texts",
         release='"quoted" \\ and\ttabbed',
-        files={"/proc/version": "\n\nfirst\r\n'''\n\"\"\"\nlast without an end", "/etc/é": "\x00\x1b[1m\x7f\u2028𝔘"},
+        files={"/proc/version": "\n\nfirst\r\n'''\n\"\"\"\nlast without an end", "/etc/é": "\x00\x1b[1m\x7f\U0001d518"},
         environment={"A B": "1", "é": "2", "": "3"},
     ),
     HardwareProfile("absent", packages={"torch": None, "a.b": "1.0"}, tools={"lspci": None}, files={"/dev/kfd": None}),
@@ -52,7 +52,10 @@ def test_a_file_without_a_name_is_named_by_its_own(tmp_path):
 
 
 BAD = {
-    "no TOML": ("system = Linux", "is no TOML: Invalid value (at line 1, column 10); mend that line or record the file anew"),
+    "no TOML": (
+        "system = Linux",
+        "is no TOML: Invalid value (at line 1, column 10); mend that line or record the file anew",
+    ),
     "no text": (b"\xff\xfe", "is no TOML: 'utf-8' codec can't decode byte"),
     "unknown fact": ("cuda_availble = true", "cuda_availble: no such fact; did you mean 'cuda_available'?"),
     "wrong type": ("cuda_available = 'yes'", "cuda_available: 'yes' is a str; the default is False"),
@@ -80,7 +83,7 @@ def test_a_file_that_is_no_machine_is_refused_in_one_line(text, said, tmp_path):
 
 
 def test_a_file_that_is_missing_or_a_folder_is_refused(tmp_path):
-    with pytest.raises(ProfileError, match="missing.toml: no such file; `python -m spoofs record` writes one"):
+    with pytest.raises(ProfileError, match=r"missing\.toml: no such file; `python -m spoofs record` writes one"):
         load(tmp_path / "missing.toml")
     with pytest.raises(ProfileError, match="cannot be read: Is a directory"):
         load(tmp_path)

@@ -68,7 +68,9 @@ def test_a_command_is_said_once():
 
 def test_the_marker_lists_the_escapes():
     code = "escape('-I', '-c', 'pass'); import spoofs; print(spoofs.active.escaped)"
-    assert f"{[f'{sys.executable} -I -c pass: -I ignores the environment']}\n" == run("amd_rocm", ESCAPING + code).stdout
+    assert (
+        f"{[f'{sys.executable} -I -c pass: -I ignores the environment']}\n" == run("amd_rocm", ESCAPING + code).stdout
+    )
 
 
 def test_a_session_collects_the_escapes_of_all_its_processes(tmp_path):
@@ -94,7 +96,9 @@ def test_a_session_without_escapes_has_collected_none(tmp_path):
 def test_a_child_may_see_the_host_for_a_stated_reason():
     """In the child's environment, so that who starts it decides and not the session."""
     env = "{'HARDWARE_PROFILE_ESCAPE_REASON': 'measures the host'}"
-    child = run("amd_rocm", ESCAPING + f"escape('-I', '-c', 'pass', env={env})", env={"HARDWARE_PROFILE_ESCAPES": "forbid"})
+    child = run(
+        "amd_rocm", ESCAPING + f"escape('-I', '-c', 'pass', env={env})", env={"HARDWARE_PROFILE_ESCAPES": "forbid"}
+    )
     assert (0, "") == (child.returncode, child.stderr)
 
 

@@ -10,19 +10,25 @@ every_python = pytest.mark.parametrize("python", INTERPRETERS.values(), ids=INTE
 every_machine = pytest.mark.parametrize("profile", PROFILES + CANARIES, ids=lambda profile: profile.name)
 
 
-@pytest.fixture
-def host(tmp_path):
-    """A folder of packages that the host has installed: `package(name, source, version)` adds one."""
+class Host:
+    """A folder of packages that the host has installed: a call adds one, `env` is that of a child that has them."""
 
-    def package(name, source="", version="9.9"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text(source)
-        info = tmp_path / f"{name}-{version}.dist-info"
+    def __init__(self, folder):
+        self.folder = folder
+        self.env = {"PYTHONPATH": f"{STARTUP}:{folder}"}
+
+    def __call__(self, name, source="", version="9.9"):
+        (self.folder / name).mkdir()
+        (self.folder / name / "__init__.py").write_text(source)
+        info = self.folder / f"{name}-{version}.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
 
-    package.env = {"PYTHONPATH": f"{STARTUP}:{tmp_path}"}
-    return package
+
+@pytest.fixture
+def host(tmp_path):
+    """A host without packages, yet."""
+    return Host(tmp_path)
 
 
 def said(machine, code, **options):
@@ -50,7 +56,9 @@ def test_a_reloaded_torch_stays_patched():
 
 def test_a_module_imported_anew_is_patched_anew():
     """Tests drop modules from sys.modules to have them decide again."""
-    code = "import sys, platform; del sys.modules['platform']; import platform as p; print(p.system(), p is not platform)"
+    code = (
+        "import sys, platform; del sys.modules['platform']; import platform as p; print(p.system(), p is not platform)"
+    )
     assert ["Darwin True"] == said("apple_silicon_mlx", code)
 
 
@@ -119,8 +127,8 @@ for _ in range(2):
 def test_a_real_package_can_be_broken_or_absent(host):
     """The host's own copy does not mend a machine on which it is broken."""
     host("triton")
-    ask = "import importlib.util; print(importlib.util.find_spec('triton') is not None)\ntry: import triton; print('imports')"
-    ask += "\nexcept ImportError as error: print(type(error).__name__, error)"
+    ask = "import importlib.util; print(importlib.util.find_spec('triton') is not None)\ntry: import triton; "
+    ask += "print('imports')\nexcept ImportError as error: print(type(error).__name__, error)"
     assert ["True", "imports"] == said("cpu_only", ask, env=host.env)
     absent = HardwareProfile("absent", packages={"triton": None})
     assert ["False", "ModuleNotFoundError No module named 'triton'"] == said(absent, ask, env=host.env)
@@ -142,7 +150,8 @@ def test_an_unmodelled_name_of_a_stand_in_says_what_to_do(tmp_path):
     code = "import torch\ntry: torch.nothing_of_the_kind\nexcept AttributeError as error: print(error)"
     (line,) = said("amd_rocm", code, env={"PYTHONPATH": STARTUP}, python=INTERPRETERS["system"])
     assert "module 'torch' has no attribute 'nothing_of_the_kind'" in line
-    assert "python -m spoofs show amd_rocm" in line and "install the real torch" in line
+    assert "python -m spoofs show amd_rocm" in line
+    assert "install the real torch" in line
 
 
 def test_modules_of_nobody_are_left_alone(host):
@@ -164,9 +173,10 @@ def test_a_package_that_the_row_states_keeps_the_modules_of_the_host(host, tmp_p
 @every_python
 def test_no_answers_are_loaded_before_their_module(python):
     """The start of an interpreter pays for what it uses."""
-    code = "import sys; print(sorted(each.rpartition('.')[2] for each in sys.modules if each.startswith('spoofs.answers.')))"
+    code = "import sys; print(sorted(each[15:] for each in sys.modules if each.startswith('spoofs.answers.')))"
     (line,) = said("nvidia_cuda", code, python=python)
-    assert "torch" not in line and "os" in line
+    assert "torch" not in line
+    assert "'os'" in line
 
 
 def test_each_probed_module_has_its_file_of_answers():

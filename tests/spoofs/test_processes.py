@@ -91,7 +91,9 @@ ROWS = {
     ),
     "link to the interpreter": Row("os.symlink(python, 'worker'); subprocess.run(['./worker', '-c', ASK])", SPOOFED),
     "link to the interpreter, -I": Row(
-        "os.symlink(python, 'worker'); subprocess.run(['./worker', '-I', '-c', ASK])", HOST, "-I ignores the environment"
+        "os.symlink(python, 'worker'); subprocess.run(['./worker', '-I', '-c', ASK])",
+        HOST,
+        "-I ignores the environment",
     ),
     # shells
     "shell": Row("subprocess.run(f'{python} -c \"{ASK}\"', shell=True)", SPOOFED),
@@ -121,7 +123,8 @@ ROWS = {
         "become('amd_rocm'); child = os.fork()\nif child: ran(child)\nelse: exec(*asking); os._exit(0)", SPOOFED
     ),
     "asyncio": Row(
-        "import asyncio\nasync def main(): await (await asyncio.create_subprocess_exec(*ask)).wait()\nasyncio.run(main())",
+        "import asyncio\nasync def main(): await (await asyncio.create_subprocess_exec(*ask)).wait()\n"
+        "asyncio.run(main())",
         SPOOFED,
     ),
     # multiprocessing and pools
@@ -133,7 +136,8 @@ ROWS = {
     "forkserver": Row("process('forkserver')", SPOOFED),
     "forkserver, profile changed before its start": Row("become('amd_rocm'); process('forkserver')", OTHER),
     "forkserver, profile changed after its start": Row(
-        "from multiprocessing.forkserver import ensure_running as start; start(); become('amd_rocm'); process('forkserver')",
+        "from multiprocessing.forkserver import ensure_running\n"
+        "ensure_running(); become('amd_rocm'); process('forkserver')",
         SPOOFED,
     ),
     "ProcessPoolExecutor, fork": Row("pool(pool_of('fork'))", SPOOFED),

@@ -13,9 +13,8 @@ every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 
 
 def test_the_seven_machines_stand_in_the_table():
-    assert (
-        "nvidia_cuda amd_rocm intel_xpu apple_silicon_mlx apple_silicon_no_mlx linux_arm64_with_mlx cpu_only".split()
-    ) == [row.name for row in PROFILES]
+    named = ["nvidia_cuda", "amd_rocm", "intel_xpu", "apple_silicon_mlx", "apple_silicon_no_mlx"]
+    assert [*named, "linux_arm64_with_mlx", "cpu_only"] == [row.name for row in PROFILES]
 
 
 def test_the_canaries_stand_apart():
@@ -25,7 +24,10 @@ def test_the_canaries_stand_apart():
 
 REFUSED = {
     "name that is no identifier": (("amd rocm", {}), "profile 'amd rocm': name: "),
-    "unknown fact": (("x", {"cuda_availible": True}), "profile 'x': cuda_availible: no such fact; did you mean 'cuda_available'?"),
+    "unknown fact": (
+        ("x", {"cuda_availible": True}),
+        "profile 'x': cuda_availible: no such fact; did you mean 'cuda_available'?",
+    ),
     "text for a truth": (("x", {"cuda_available": "yes"}), "profile 'x': cuda_available: 'yes' is a str; "),
     "number for a text": (("x", {"hip_version": 6.1}), "profile 'x': hip_version: 6.1 is a float; "),
     "text for a list": (("x", {"devices": "T4"}), "profile 'x': devices: 'T4' is a str; "),
@@ -34,15 +36,33 @@ REFUSED = {
     "CUDA of no version": (("x", {"cuda_version": ""}), "profile 'x': cuda_version: '' is no version"),
     "HIP of no version": (("x", {"hip_version": "six"}), "profile 'x': hip_version: 'six' is no version"),
     "XPU of no version": (("x", {"xpu_version": "v1"}), "profile 'x': xpu_version: 'v1' is no version"),
-    "macOS of no version": (("x", {"system": "Darwin", "mac_version": "Tahoe"}), "profile 'x': mac_version: 'Tahoe' is no"),
+    "macOS of no version": (
+        ("x", {"system": "Darwin", "mac_version": "Tahoe"}),
+        "profile 'x': mac_version: 'Tahoe' is no",
+    ),
     "macOS version elsewhere": (("x", {"mac_version": "15.6"}), "profile 'x': mac_version: only Darwin has one"),
     "package of no version": (("x", {"packages": {"mlx": "yes"}}), "profile 'x': packages: mlx: 'yes' is no version"),
     "package of no text": (("x", {"packages": {"mlx": True}}), "profile 'x': packages: mlx: True is no version"),
-    "broken without an error": (("x", {"packages": {"mlx": {}}}), "profile 'x': packages: mlx: a broken package has an error"),
-    "broken by no exception": (("x", {"packages": {"mlx": {"error": "Oops: x"}}}), "profile 'x': packages: mlx: a broken"),
-    "device without accelerator": (("x", {"devices": (T4,)}), "profile 'x': devices: listed, but no accelerator is available"),
-    "device that is no table": (("x", {"cuda_available": True, "devices": ("T4",)}), "profile 'x': devices: a device is a"),
-    "device without a name": (("x", {"cuda_available": True, "devices": ({},)}), "profile 'x': devices: a device is a table"),
+    "broken without an error": (
+        ("x", {"packages": {"mlx": {}}}),
+        "profile 'x': packages: mlx: a broken package has an error",
+    ),
+    "broken by no exception": (
+        ("x", {"packages": {"mlx": {"error": "Oops: x"}}}),
+        "profile 'x': packages: mlx: a broken",
+    ),
+    "device without accelerator": (
+        ("x", {"devices": (T4,)}),
+        "profile 'x': devices: listed, but no accelerator is available",
+    ),
+    "device that is no table": (
+        ("x", {"cuda_available": True, "devices": ("T4",)}),
+        "profile 'x': devices: a device is a",
+    ),
+    "device without a name": (
+        ("x", {"cuda_available": True, "devices": ({},)}),
+        "profile 'x': devices: a device is a table",
+    ),
     "unknown fact of a device": (
         ("x", {"cuda_available": True, "devices": ({"name": "T4", "total_memroy": 1},)}),
         "profile 'x': devices: 'total_memroy' is no fact of a device; did you mean 'total_memory'?",
@@ -56,7 +76,10 @@ REFUSED = {
         "profile 'x': devices: capability: (7,) is not (major, minor)",
     ),
     "variable of no text": (("x", {"environment": {"A": 1}}), "profile 'x': environment: A: 1 is no text"),
-    "variable of ours": (("x", {"environment": {"HARDWARE_PROFILE": "y"}}), "profile 'x': environment: HARDWARE_PROFILE"),
+    "variable of ours": (
+        ("x", {"environment": {"HARDWARE_PROFILE": "y"}}),
+        "profile 'x': environment: HARDWARE_PROFILE",
+    ),
 }
 
 
@@ -70,11 +93,11 @@ def test_a_row_that_cannot_be_answered_is_refused_by_name_and_fact(row, said):
 
 
 def test_a_name_that_stands_twice_is_refused():
-    with pytest.raises(ProfileError, match="^profile 'a': name: stands twice in the table$"):
+    with pytest.raises(ProfileError, match=r"^profile 'a': name: stands twice in the table$"):
         table(HardwareProfile("a"), HardwareProfile("b"), HardwareProfile("a", system="Darwin"))
 
 
-ALLOWED = {
+ALLOWED: dict[str, dict] = {
     "CUDA on Darwin": {"system": "Darwin", "machine": "arm64", "cuda_available": True},
     "ROCm build that sees no device": {"hip_version": "6.4"},
     "CUDA build without a driver": {"cuda_version": "13.0", "torch_version": "2.13.0+cu130"},
@@ -137,7 +160,7 @@ def test_a_machine_is_found_by_its_name(row):
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
-    with pytest.raises(ProfileError, match="^no such profile; did you mean 'apple_silicon_mlx'"):
+    with pytest.raises(ProfileError, match=r"^no such profile; did you mean 'apple_silicon_mlx'"):
         find("apple_silicon_mxl")
 
 

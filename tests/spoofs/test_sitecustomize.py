@@ -54,7 +54,7 @@ def test_a_profile_is_answered(python):
 def assert_ends(child, *said):
     """The interpreter ended before its program ran: status 97, nothing on stdout, one line that says why."""
     assert (97, "") == (child.returncode, child.stdout)
-    assert 1 == len(child.stderr.splitlines()) and child.stderr.endswith("\n")
+    assert [child.stderr] == [f"{line}\n" for line in child.stderr.splitlines()]
     assert [] == [each for each in said if each not in child.stderr]
 
 
@@ -72,7 +72,10 @@ def test_profile_that_is_near_to_none_lists_all():
     ("damage", "said"),
     [
         ('"amd_rocm", cuda_available=True, colour="red"', "profile 'amd_rocm': colour: no such fact"),
-        ('"amd_rocm", cuda_available=True, cuda_version="new"', "profile 'amd_rocm': cuda_version: 'new' is no version"),
+        (
+            '"amd_rocm", cuda_available=True, cuda_version="new"',
+            "profile 'amd_rocm': cuda_version: 'new' is no version",
+        ),
         ('"nvidia_cuda", cuda_available=True', "profile 'nvidia_cuda': name: stands twice"),
         ('"amd_rocm", cuda_available=False, tools={}', "profile 'amd_rocm': devices: listed, but"),
     ],
@@ -90,7 +93,13 @@ def test_a_table_that_contradicts_itself_exits_97(copy, damage, said):
 @pytest.mark.parametrize("file", ["hooks.py", "activate.py", "profiles.py", "__init__.py", "answers/os.py"])
 @pytest.mark.parametrize(
     "failure",
-    ["raise RuntimeError('boom')", "raise SystemExit(0)", "raise KeyboardInterrupt", "1 = 2", "import nothing_of_that_name"],
+    [
+        "raise RuntimeError('boom')",
+        "raise SystemExit(0)",
+        "raise KeyboardInterrupt",
+        "1 = 2",
+        "import nothing_of_that_name",
+    ],
 )
 def test_a_failure_in_the_shim_exits_97(copy, file, failure):
     """Promise 2: `site` swallows an exception and runs on; an unspoofed run must not come of it."""
@@ -106,7 +115,7 @@ def test_a_package_with_a_missing_file_exits_97(copy):
 
 def test_a_python_that_is_too_old_exits_97():
     """Its own syntax and library would fail somewhere in the middle, with a message that helps nobody."""
-    code = f"import sys; sys.version_info = (3, 8, 18); exec(compile(open('{STARTUP}/sitecustomize.py').read(), 'x', 'exec'))"
+    code = f"import sys, runpy; sys.version_info = (3, 8, 18); runpy.run_path('{STARTUP}/sitecustomize.py')"
     child = run("amd_rocm", ["-S", "-c", code])
     assert_ends(child, "Python 3.8 cannot be spoofed")
 
@@ -115,7 +124,9 @@ def test_a_python_that_is_too_old_exits_97():
 @pytest.mark.parametrize("debug", ["0", "1"])
 def test_nothing_is_written_to_stdout(python, debug):
     """Promise 3: an xdist worker's protocol runs there."""
-    child = run("apple_silicon_mlx", "import platform, torch, mlx.core", python=python, env={"HARDWARE_PROFILE_DEBUG": debug})
+    child = run(
+        "apple_silicon_mlx", "import platform, torch, mlx.core", python=python, env={"HARDWARE_PROFILE_DEBUG": debug}
+    )
     assert (0, "") == (child.returncode, child.stdout)
 
 

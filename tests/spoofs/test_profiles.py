@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_a_name_that_stands_twice_is_refused():
         table(HardwareProfile("a"), HardwareProfile("b"), HardwareProfile("a", system="Darwin"))
 
 
-ALLOWED: dict[str, dict] = {
+ALLOWED: dict[str, dict[str, Any]] = {
     "CUDA on Darwin": {"system": "Darwin", "machine": "arm64", "cuda_available": True},
     "ROCm build that sees no device": {"hip_version": "6.4"},
     "CUDA build without a driver": {"cuda_version": "13.0", "torch_version": "2.13.0+cu130"},

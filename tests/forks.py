@@ -15,7 +15,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -33,6 +33,10 @@ NEUTRAL = {"structlog", "psutil", "packaging"}
 
 class Died(Exception):
     """A child that ended without an answer; the message says how."""
+
+
+class TimedOut(Died):
+    """A child that was stopped."""
 
 
 _from_disk = _external.SourceFileLoader.get_code
@@ -57,8 +61,11 @@ def loaded(before: set[str]) -> list[tuple[str, str | None]]:
     return [(name, getattr(sys.modules[name], "__file__", None)) for name in set(sys.modules) - before]
 
 
-def warm(needed: Iterable[tuple[str, str | None]], root: Path) -> None:
-    """Import what is neutral of what a child needed, and compile what it took from the subject at `root`."""
+def warm(needed: Iterable[tuple[str, str | None]], root: Path, neutral: Container[str] = NEUTRAL) -> None:
+    """Import what is neutral of what a child needed, and compile what it took from the subject at `root`.
+
+    `needed` holds what `loaded` gives; `neutral` is the packages that may be imported beside the standard library.
+    """
     answer_from_memory()
     for name, file in sorted(needed, key=lambda each: each[0]):
         top = name.partition(".")[0]
@@ -66,7 +73,7 @@ def warm(needed: Iterable[tuple[str, str | None]], root: Path) -> None:
             continue
         if file is not None and file.endswith(".py") and Path(file).is_relative_to(root):
             keep(Path(file), Path(file).read_text(encoding="utf-8"))
-        elif name not in ANSWERS and top not in BOUND and (top in sys.stdlib_module_names or top in NEUTRAL):
+        elif name not in ANSWERS and top not in BOUND and (top in sys.stdlib_module_names or top in neutral):
             importlib.import_module(name)
     gc.collect()
     gc.freeze()  # what is there now stays: children need not look at it again
@@ -145,7 +152,7 @@ def _end(pipe: int, process: int, answer: bytearray, *, in_time: bool, seconds: 
     os.close(pipe)
     if not in_time:
         _kill(process)
-        return Died(f"took longer than {seconds:.0f} s")
+        return TimedOut(f"took longer than {seconds:.0f} s")
     status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
     try:
         said = json.loads(answer)

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,9 @@ def _asked(machine: HardwareProfile, subject: Subject) -> Callable[[], dict[str,
     return job
 
 
+@cache
 def warm(subject: Subject) -> None:
-    """Ready this process for forking: everything is loaded and compiled that a machine's child would load, save what asks."""
+    """Ready this process for forking: what a machine's child would load is loaded and compiled, save what asks. Once."""
 
     def needed(machine: HardwareProfile) -> Callable[[], Any]:
         def job() -> Any:

@@ -9,6 +9,7 @@ import contextlib
 import io
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -178,27 +179,36 @@ def _detect(machine: HardwareProfile, subject: Subject) -> Callable[[], Any]:
 
 
 @pytest.fixture(scope="session")
-def details(subject: Subject) -> dict[str, Any]:
-    """Machine -> what two passes in one process left behind, and whether both came to the same verdict."""
-    rows = [row for row, _ in DETAILS]
-    return {rows[number].name: answer for number, answer in forks.run([_detect(row, subject) for row in rows])}
+def details(subject: Subject) -> Callable[[HardwareProfile], Any]:
+    """Asks a machine, once, what two passes in one process left behind, and whether both came to the same verdict."""
+
+    @cache
+    def ask(machine: HardwareProfile) -> Any:
+        ((_, answer),) = forks.run([_detect(machine, subject)])
+        assert isinstance(answer, list), answer
+        return answer
+
+    return ask
 
 
 @pytest.mark.parametrize(("machine", "wanted"), DETAILS, ids=[row.name for row, _ in DETAILS])
-def test_the_detection_says_what_it_found(details: dict[str, Any], machine: HardwareProfile, wanted: dict[str, Any]) -> None:
+def test_the_detection_says_what_it_found(
+    details: Callable[[HardwareProfile], Any], machine: HardwareProfile, wanted: dict[str, Any]
+) -> None:
     """The line it prints, CHAT_ONLY with its reason and detail, and CUDA's mask for the children."""
-    found = details[machine.name]
-    assert isinstance(found, list), found
+    found = details(machine)[0]
 
-    assert {key: value for key, value in wanted.items() if found[0][key] != "unknown"} == {
-        key: value for key, value in found[0].items() if value != "unknown"
+    assert {key: value for key, value in wanted.items() if found[key] != "unknown"} == {
+        key: value for key, value in found.items() if value != "unknown"
     }
 
 
 @pytest.mark.parametrize("machine", [row for row, _ in DETAILS], ids=lambda row: row.name)
-def test_a_second_pass_remembers_nothing_of_the_first(details: dict[str, Any], machine: HardwareProfile) -> None:
+def test_a_second_pass_remembers_nothing_of_the_first(
+    details: Callable[[HardwareProfile], Any], machine: HardwareProfile
+) -> None:
     """Detection is asked again in the same process; whatever stood there before, it says the same."""
-    first, again, same = details[machine.name]
+    first, again, same = details(machine)
 
     assert first == again
     assert same

@@ -1,0 +1,1 @@
+"""The stand-ins held against the real packages."""

@@ -8,6 +8,7 @@ holds them against the sources of the real unsloth_zoo.
 from __future__ import annotations
 
 import csv
+import random
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -48,11 +49,16 @@ class Rows(list[Any]):
                 raise IndexError(f"Index {index} out of range for dataset of size {len(self)}.")
         return Rows(self[index] for index in wanted)
 
+    def shuffle(self, seed: int) -> Rows:
+        """The rows in another order, the same for the same seed."""
+        return Rows(random.Random(seed).sample(self, len(self)))
 
+
+@dataclass
 class Model:
     """What FastMLXModel.from_pretrained returns as the model."""
 
-    _is_vlm_model = False
+    _is_vlm_model: bool
 
 
 class Optimizer:
@@ -122,6 +128,8 @@ class Lab:
 
     rows: Rows = field(default_factory=lambda: Rows(f"row {number}" for number in range(10)))
     """What every load_dataset returns."""
+    vision: bool = False
+    """Whether the model that is loaded sees images."""
     load_errors: list[Exception] = field(default_factory=list)
     """Raised by the next loads of a model, one each; later loads succeed."""
     wandb_error: Exception | None = None
@@ -204,7 +212,7 @@ class Lab:
                 lab.record("from_pretrained", model_name, **kwargs)
                 if lab.load_errors:
                     raise lab.load_errors.pop(0)
-                return Model(), object()
+                return Model(lab.vision), object()
 
             @staticmethod
             def get_peft_model(model: Model, *, use_dora: bool = False, **kwargs: Any) -> Model:

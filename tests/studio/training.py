@@ -138,14 +138,16 @@ def run(
     lab: Lab | None = None,
     *,
     offline: bool = True,
+    web: bool = False,
     stops: Any = None,
     **config: Any,
 ) -> Run:
-    """Drive `_run_mlx_training` from the first status to the last event, with the settings given over a small
-    local run.
+    """Drive `_run_mlx_training` from the first status to the last event, over a small local run.
 
-    `home` is a folder for this run alone; `stops` is the stop queue, a ClosableQueue of its own where it is
-    left out. The poller thread is let go and waited for, whatever the worker did.
+    `home` is a folder for this run alone, `config` what differs from the small run. `web` lets the worker find the
+    web framework of the process that starts it: it does without, save for datasets from S3, and loading it takes
+    half a second. `stops` is the stop queue, a ClosableQueue of its own where it is left out. The poller thread is
+    let go and waited for, whatever the worker did.
     """
     lab = lab or Lab()
     stops = ClosableQueue() if stops is None else stops
@@ -158,6 +160,8 @@ def run(
         _settle(patch, home, offline)
         patch.setattr(threading, "excepthook", lambda hook: thread_errors.append(hook.exc_type))
         lab.install(patch)
+        if not web:
+            patch.setitem(sys.modules, "fastapi", None)
         gc.freeze()  # the worker collects in every run; what was there before need not be walked again
         try:
             worker._run_mlx_training(events, stops, full)

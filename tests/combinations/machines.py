@@ -59,8 +59,8 @@ def row(name: str, *parts: dict[str, Any]) -> HardwareProfile:
 def rows(every_spelling: bool = False) -> Iterator[HardwareProfile]:
     """Every machine that the rule for rows lets stand.
 
-    All hardware on every system with every spelling of its machine, and all hardware with all switches on one machine of
-    each system; with `every_spelling`, all hardware with all switches on all of them, which is four times as many.
+    All hardware on every system with every spelling of its machine, and all hardware with all switches on one
+    machine of each system; with `every_spelling`, all hardware with all switches on all of them: four times as many.
     """
     for parts in product(*(part.items() for part in (SYSTEM, MACHINE, *HARDWARE, *SWITCHES))):
         names = [name for name, _ in parts]

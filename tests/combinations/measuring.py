@@ -35,7 +35,8 @@ class Decided:
             return [f"no verdict: {self.verdicts}"]
         found = self.verdicts.as_dict()
         wanted = self.wanted.as_dict()
-        return [f"{name}: expected {wanted[name]!r}, decided {found[name]!r}" for name in wanted if wanted[name] != found[name]]
+        broken = [name for name in wanted if wanted[name] != found[name]]
+        return [f"{name}: expected {wanted[name]!r}, decided {found[name]!r}" for name in broken]
 
 
 # Where a machine that stands in no table is written down, for the tools that it runs; children leave it to the parent.
@@ -63,7 +64,7 @@ def _asked(machine: HardwareProfile, subject: Subject) -> Callable[[], dict[str,
 
 @cache
 def warm(subject: Subject) -> None:
-    """Ready this process for forking: what a machine's child would load is loaded and compiled, save what asks. Once."""
+    """Load and compile in this process what a machine's child would load, save what asks a probe. Once."""
 
     def needed(machine: HardwareProfile) -> Callable[[], Any]:
         def job() -> Any:

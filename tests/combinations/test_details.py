@@ -1,4 +1,4 @@
-"""What the detection says beside its verdicts: the line it prints, whether training is off and why, which masks it sets.
+"""What the detection says beside its verdicts: the line it prints, whether training is off and why, masks it sets.
 
 The texts are those of the releases since 2026.8; a release that has no such word is not held to it.
 """
@@ -47,7 +47,7 @@ def off(reason: str, detail: str | None = None) -> dict[str, Any]:
     return told(NO_BACKEND, chat_only=True, reason=reason, detail=detail)
 
 
-MISSING = "mlx is not installed (needs >=0.22.0); mlx-lm is not installed (needs >=0.31.2); mlx-vlm is not installed (needs >=0.4.4)"
+MISSING = "; ".join(f"{name} is not installed (needs >={floor})" for name, floor in FLOORS.items())
 DEFAULT_XPU = "Intel(R) Data Center GPU Max 1550"
 DEFAULT_CUDA = "NVIDIA GeForce RTX 4090"
 
@@ -61,7 +61,9 @@ DETAILS: list[tuple[HardwareProfile, dict[str, Any]]] = [
     (ROWS["cpu_only"], off("no_gpu")),
     (
         HardwareProfile("two_cards", cuda_available=True, devices=(T4, {"name": "NVIDIA A100"})),
-        told("CUDA -- Tesla T4", "CUDA devices (2, CUDA_DEVICE_ORDER=PCI_BUS_ID):", "  [0] Tesla T4", "  [1] NVIDIA A100"),
+        told(
+            "CUDA -- Tesla T4", "CUDA devices (2, CUDA_DEVICE_ORDER=PCI_BUS_ID):", "  [0] Tesla T4", "  [1] NVIDIA A100"
+        ),
     ),
     (
         HardwareProfile("two_amd", cuda_available=True, hip_version="6.1", devices=(W7900, MI300X)),
@@ -105,11 +107,19 @@ DETAILS: list[tuple[HardwareProfile, dict[str, Any]]] = [
         told(f"CUDA -- {DEFAULT_CUDA}"),
     ),
     (
-        HardwareProfile("cuda_no_such_probe", cuda_available=True, torch_lacks=("torch.xpu",), environment={"UNSLOTH_FORCE_XPU": "1"}),
+        HardwareProfile(
+            "cuda_no_such_probe",
+            cuda_available=True,
+            torch_lacks=("torch.xpu",),
+            environment={"UNSLOTH_FORCE_XPU": "1"},
+        ),
         told(f"CUDA -- {DEFAULT_CUDA}"),
     ),
     (HardwareProfile("no_such_probe", torch_lacks=("torch.xpu",)), off("no_gpu")),
-    (HardwareProfile("no_hip_attribute", cuda_available=True, torch_lacks=("torch.version.hip",)), told(f"CUDA -- {DEFAULT_CUDA}")),
+    (
+        HardwareProfile("no_hip_attribute", cuda_available=True, torch_lacks=("torch.version.hip",)),
+        told(f"CUDA -- {DEFAULT_CUDA}"),
+    ),
     # MLX counts as a whole.
     (mac("mlx_at_the_floors", packages=FLOORS), told("MLX — Apple Silicon (arm64)")),
     (
@@ -128,16 +138,24 @@ DETAILS: list[tuple[HardwareProfile, dict[str, Any]]] = [
         mac("mlx_vlm_broken", packages={**MLX, "mlx-vlm": {"version": "0.7.9", "error": "OSError: no libmlx"}}),
         off("mlx_unavailable", "mlx_vlm does not import (OSError: no libmlx)"),
     ),
-    (mac("mlx_lm_absent", packages={**MLX, "mlx-lm": None}), off("mlx_unavailable", "mlx-lm is not installed (needs >=0.31.2)")),
+    (
+        mac("mlx_lm_absent", packages={**MLX, "mlx-lm": None}),
+        off("mlx_unavailable", "mlx-lm is not installed (needs >=0.31.2)"),
+    ),
     # The other reasons.
     (
-        HardwareProfile("torch_broken", packages={"torch": {"version": "2.13.0+cu130", "error": "OSError: libcudart.so.13"}}),
+        HardwareProfile(
+            "torch_broken", packages={"torch": {"version": "2.13.0+cu130", "error": "OSError: libcudart.so.13"}}
+        ),
         off("detection_failed"),
     ),
     (HardwareProfile("torch_absent", packages={"torch": None}), off("no_gpu")),
     (HardwareProfile("intel_mac", system="Darwin"), off("intel_mac")),
     (HardwareProfile("intel_mac_asked", system="Darwin", tools={"sysctl": "0\n"}), off("intel_mac")),
-    (HardwareProfile("intel_mac_failing", system="Darwin", tools={"sysctl": {"output": "1\n", "status": 1}}), off("intel_mac")),
+    (
+        HardwareProfile("intel_mac_failing", system="Darwin", tools={"sysctl": {"output": "1\n", "status": 1}}),
+        off("intel_mac"),
+    ),
     (HardwareProfile("rosetta", system="Darwin", tools={"sysctl": "1\n"}), off("rosetta")),
     (HardwareProfile("windows", system="Windows", machine="AMD64"), off("no_gpu")),
 ]
@@ -155,7 +173,11 @@ def _detect(machine: HardwareProfile, subject: Subject) -> Callable[[], Any]:
                 hardware.detect_hardware()
             lines = said.getvalue().splitlines()
             return {
-                "said": [line for line in lines if line.startswith(("Hardware detected", "CUDA devices", "ROCm devices", "  ["))],
+                "said": [
+                    line
+                    for line in lines
+                    if line.startswith(("Hardware detected", "CUDA devices", "ROCm devices", "  ["))
+                ],
                 "chat_only": hardware.CHAT_ONLY,
                 "reason": getattr(hardware, "CHAT_ONLY_REASON", "unknown"),
                 "detail": getattr(hardware, "CHAT_ONLY_DETAIL", "unknown"),

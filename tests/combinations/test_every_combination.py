@@ -34,7 +34,8 @@ def test_every_machine_is_decided_as_specified(
     assert (COUNT_OF_EVERY_SPELLING if every else COUNT) == len(decided)
     wrong = sorted((each for each in decided if each.wrong), key=lambda each: len(repr(each.machine)))
     if wrong:
-        pytest.fail(f"{len(wrong)} of {len(decided)} machines, such as\n{measuring.report(wrong[0], subject)}", pytrace=False)
+        text = f"{len(wrong)} of {len(decided)} machines, such as\n{measuring.report(wrong[0], subject)}"
+        pytest.fail(text, pytrace=False)
 
 
 def test_every_profile_is_among_the_machines() -> None:

@@ -1,7 +1,7 @@
 """Mutate the subject and the profiles, run the suite on each mutant, and print those that live.
 
-Exit status 0 where every mutant is killed or listed as equivalent; 1 where one lives, where one that is listed is killed,
-or where there was nothing to mutate; 2 where the unmutated subject fails.
+Exit status 0 where every mutant is killed or listed as equivalent; 1 where one lives, where one that is listed
+is killed, or where there was nothing to mutate; 2 where the unmutated subject fails.
 """
 
 from __future__ import annotations
@@ -21,12 +21,29 @@ from tests.combinations import measuring
 from tests.mutants import facts, targets
 from tests.mutants.equivalent import EQUIVALENT
 from tests.mutants.operators import Mutant
-from tests.mutants.sessions import OF_THE_MACHINE, OF_THE_WORKER, Session, attempt, attempt_fact, control
+from tests.mutants.sessions import (
+    OF_COMBINATIONS,
+    OF_THE_MACHINE,
+    OF_THE_WORKER,
+    Session,
+    attempt,
+    attempt_fact,
+    control,
+)
 from tests.studio.subject import WORKER, Subject, SubjectError, locate
 from tests.studio.verdicts import ROOT
 
 PARTS = ("dispatch", "worker", "facts")
 SECONDS = 180  # no run of the suite on one machine takes as long, on however slow a host: a mutant that does hangs
+
+
+HOW = {
+    "test": "by a test that runs the code",
+    "shape": "by the shape of the source alone",
+    "collection": "before any test ran",
+    "time-out": "by time-out",
+    "crash": "without an answer",
+}
 
 
 @dataclass
@@ -41,7 +58,7 @@ class Trial:
     missed: list[Session] = field(default_factory=list)
     killer: str | None = None
     how: str = ""
-    """By a "test", at "collection", by a "time-out", by a "crash", or by the "shape" of the source alone."""
+    """One of HOW."""
 
     @property
     def file(self) -> str:
@@ -79,14 +96,16 @@ def run(trials: list[Trial], subject: Subject, workers: int, verbose: bool) -> N
     for number, answer in forks.run(jobs, workers=workers, seconds=SECONDS):
         trial, session = jobs.started[number]
         if isinstance(answer, forks.Died):
-            answer = {"killer": str(answer), "how": "time-out" if isinstance(answer, forks.TimedOut) else "crash"}
-        if answer["killer"] is None:
+            killer, how = str(answer), "time-out" if isinstance(answer, forks.TimedOut) else "crash"
+        else:
+            killer, how = answer["killer"], answer["how"]
+        if killer is None:
             trial.missed.append(session)
             jobs.waiting.appendleft(trial)
             continue
-        trial.killer, trial.how = answer["killer"], "shape" if session.shape else answer["how"]
+        trial.killer, trial.how = killer, "shape" if session.shape else how
         if not session.shape:  # that stays the last resort
-            session.kills.update((trial.file, trial.killer.partition("::")[0]))
+            session.kills.update((trial.file, killer.partition("::")[0]))
         if verbose:
             print(f"killed  {trial.shown}\n        [{session.name}] {trial.killer}", flush=True)
 
@@ -95,7 +114,7 @@ def sessions() -> list[Session]:
     """The runs of the suite: on all combinations, on each profile, of the worker, and of the source's shape."""
     trains = next(row for row in PROFILES if row.name == "apple_silicon_mlx")
     return [
-        Session("combinations", None, ("tests/combinations/test_details.py", "tests/combinations/test_off_the_diagonal.py")),
+        Session("combinations", None, OF_COMBINATIONS),
         *(Session(row.name, row, OF_THE_MACHINE) for row in PROFILES),
         Session("worker", trains, OF_THE_WORKER),
         Session("shape", trains, ("tests/studio",), shape=True),
@@ -110,19 +129,18 @@ def controls(sessions: list[Session], subject: Subject, workers: int) -> None:
     for number, answer in forks.run(jobs, workers=workers, seconds=10 * SECONDS):
         session = sessions[number]
         if isinstance(answer, forks.Died) or answer["status"] or not answer["ran"]:
-            why = answer if isinstance(answer, forks.Died) else f"status {answer['status']}, {answer['ran']} tests, {answer['why']}"
+            why = answer if isinstance(answer, forks.Died) else f"{answer['ran']} tests, {answer['why']}"
             print(f"control: the unmutated subject does not pass in session {session.name}: {why}", file=sys.stderr)
             sys.exit(2)
         session.lines = {file: set(lines) for file, lines in answer["lines"].items()}
         session.tests = answer["tests"]
         loaded += map(tuple, answer["loaded"])
         print(f"control {session.name}: {answer['ran']} tests pass", flush=True)
-    files = [(name, file) for name, file in loaded if file and not Path(file).is_relative_to(ROOT)]
-    plugins = {"xdist"}  # pytest rewrites its plugins, and warns where one is there before it
-    forks.warm(files, subject.root, {name.partition(".")[0] for name, _ in files} - plugins)
+    needed = [(name, file) for name, file in loaded if file and not Path(file).is_relative_to(ROOT)]
+    forks.warm(needed, subject.root, {name.partition(".")[0] for name, _ in needed})
     for number, answer in forks.run([attempt(None, session, subject) for session in sessions], workers=workers):
         if isinstance(answer, forks.Died) or answer["killer"] is not None:
-            print(f"control: a mutant that changes nothing does not live in {sessions[number].name}: {answer}", file=sys.stderr)
+            print(f"control: what changes nothing is killed in {sessions[number].name}: {answer}", file=sys.stderr)
             sys.exit(2)
 
 
@@ -148,10 +166,9 @@ def report(part: str, done: list[Trial], left_out: int) -> bool:
     """Print what became of a part's mutants; whether all is well."""
     alive = [trial for trial in done if trial.killer is None and trial.key not in EQUIVALENT]
     revived = [trial for trial in done if trial.killer is not None and trial.key in EQUIVALENT]
-    ways = {how: sum(trial.how == how for trial in done) for how in ("test", "shape", "collection", "time-out", "crash")}
-    told = f"{ways['test']} killed by a test that runs the code, {ways['shape']} by the shape of the source alone, "
-    told += f"{ways['collection']} at collection, {ways['time-out']} by time-out, {ways['crash']} without an answer"
-    print(f"{part}: {len(done) + left_out} mutants: {told}, {left_out} listed as equivalent, {len(alive)} alive")
+    print(f"{part}: {len(done) + left_out} mutants, {left_out} listed as equivalent, {len(alive)} alive; killed:")
+    for how, told in HOW.items():
+        print(f"    {sum(trial.how == how for trial in done):4} {told}")
     for trial in alive:
         print(f"ALIVE   {trial.shown} [{', '.join(session.name for session in trial.missed)}]\n        {trial.key}")
     for trial in revived:

@@ -9,7 +9,7 @@ from spoofs.profiles import CANARIES, FACTS, PROFILES, HardwareProfile, ProfileE
 
 
 def mutants() -> Iterator[tuple[str, HardwareProfile]]:
-    """What was done -> the row that is left, for every stated fact of every row; what the rule for rows refuses, not."""
+    """What was done -> the row that is left, for every stated fact; without those that the rule for rows refuses."""
     for row in PROFILES + CANARIES:
         for what, facts in _changes(row):
             try:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 from tests.studio.guards import dotted
 
 # Calls whose words nobody dispatches on.
 _WORDS = ("logger.", "print", "_send_status", "RuntimeError", "ValueError", "ImportError")
+# Predicates that no other operator turns round.
+_PLAIN = (ast.Call, ast.Name, ast.Attribute)
 _COMPARISONS = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -58,13 +62,14 @@ class Mutant:
         return (source[: self.start] + self.replacement.encode() + source[self.end :]).decode()
 
 
-def mutants(file: str, text: str, roots: list[ast.AST], lines: set[int] | None = None) -> list[Mutant]:
-    """All mutants below the nodes `roots` of the parsed `text`, each once; on these lines only, where they are given."""
+def mutants(file: str, text: str, roots: Sequence[ast.AST], lines: set[int] | None = None) -> list[Mutant]:
+    """All mutants below the nodes `roots` of the parsed `text`, each once; on these lines only, where given."""
     source = text.encode()
     offsets = [0]
     for row in source.splitlines(keepends=True):
         offsets.append(offsets[-1] + len(row))
     found: dict[tuple[int, int, str], Mutant] = {}
+    root: Any
     for root in roots:
         first, last = offsets[root.lineno - 1], offsets[root.end_lineno]
         scope = getattr(root, "name", "top level")
@@ -76,14 +81,15 @@ def mutants(file: str, text: str, roots: list[ast.AST], lines: set[int] | None =
             replacement = after if isinstance(after, str) else _unparse(after, node)
             if (start, end, replacement) in found:
                 continue
-            if _parses(source[first:start] + replacement.encode() + source[end:last]):
+            changed = source[first:start] + replacement.encode() + source[end:last]
+            if _parses(changed):
                 before = _short(ast.unparse(node) or source[start:end].decode())
                 spot = (file, node.lineno, node.end_lineno, scope, operator, before, shown or _short(replacement))
                 found[start, end, replacement] = Mutant(*spot, start, end, replacement)
     return sorted(found.values())
 
 
-def _unparse(after: ast.AST, node: ast.AST) -> str:
+def _unparse(after: ast.AST, node: Any) -> str:
     """The source of a changed node where `node` stands: brackets around expressions, the indent of statements kept."""
     text = ast.unparse(ast.fix_missing_locations(after))
     if isinstance(after, ast.expr):
@@ -116,7 +122,7 @@ def _walk(root: ast.AST) -> Iterator[ast.AST]:
         yield from _walk(child)
 
 
-Change = tuple[ast.AST, str, ast.AST | str, str | None]
+Change = tuple[Any, str, ast.AST | str, str | None]
 """A node, the operator, what stands there instead, and how to show that where it is long."""
 
 
@@ -136,7 +142,7 @@ def _changed(node: ast.AST) -> Iterator[Change]:
                 rest = values[:at] + values[at + 1 :]
                 without = rest[0] if len(rest) == 1 else ast.BoolOp(op, rest)
                 yield node, "drop a predicate", without, f"without {_short(ast.unparse(value))}"
-                if isinstance(value, (ast.Call, ast.Name, ast.Attribute)):
+                if isinstance(value, _PLAIN):
                     yield value, "negate a predicate", ast.UnaryOp(ast.Not(), value), None
             other = ast.Or() if isinstance(op, ast.And) else ast.And()
             yield node, "swap and with or", ast.BoolOp(other, values), "and, or swapped"
@@ -146,7 +152,7 @@ def _changed(node: ast.AST) -> Iterator[Change]:
             yield node, "swap a comparison", ast.Compare(left, [_COMPARISONS[type(op)]()], rest), None
         case ast.Constant(value=bool(value)):
             yield node, "flip a boolean", ast.Constant(not value), None
-        case ast.Constant(value=str(value)) if value.isidentifier() or value in (".", "-1", "1"):
+        case ast.Constant(value=str(value)) if value.isidentifier() or value in ("-1", "1"):
             yield node, "rename what is asked", ast.Constant(f"{value}_"), None
         case ast.Attribute(value=ast.Name(id="DeviceType"), attr=kind):
             yield node, "take another device", f"DeviceType.{'CPU' if kind != 'CPU' else 'CUDA'}", None
@@ -170,10 +176,11 @@ def _changed(node: ast.AST) -> Iterator[Change]:
         case ast.Call(func=func, args=args, keywords=keywords):
             for keyword in keywords:
                 kept = [other for other in keywords if other is not keyword]
-                yield node, "drop a keyword argument", ast.Call(func, args, kept), f"without {_short(ast.unparse(keyword))}"
+                less = ast.Call(func, args, kept)
+                yield node, "drop a keyword argument", less, f"without {_short(ast.unparse(keyword))}"
             if dotted(func).partition(".")[0] in ("torch", "platform", "importlib"):
                 yield func, "rename what is asked", f"{ast.unparse(func)}_", None
-    if isinstance(node, (ast.If, ast.IfExp, ast.While)) and isinstance(node.test, (ast.Call, ast.Name, ast.Attribute)):
+    if isinstance(node, (ast.If, ast.IfExp, ast.While)) and isinstance(node.test, _PLAIN):
         yield node.test, "negate a predicate", ast.UnaryOp(ast.Not(), node.test), None
 
 
@@ -188,10 +195,10 @@ def _swapped(node: ast.If) -> ast.If:
 def _neighbours(block: list[ast.stmt]) -> Iterator[Change]:
     """Two branches in a row that each decide, in the other order; what stands between them goes first."""
     deciding = [at for at, node in enumerate(block) if isinstance(node, ast.If) and _decides(node)]
-    for first, second in zip(deciding, deciding[1:], strict=False):
-        span = block[first : second + 1]
+    for first, second in pairwise(deciding):
+        span: list[Any] = block[first : second + 1]
         swapped = [*span[1:-1], span[-1], span[0]]
-        whole = ast.Module(body=[], type_ignores=[])  # stands for the span as one node
+        whole: Any = ast.Module(body=[], type_ignores=[])  # stands for the span as one node
         whole.lineno, whole.col_offset = span[0].lineno, span[0].col_offset
         whole.end_lineno, whole.end_col_offset = span[-1].end_lineno, span[-1].end_col_offset
         text = ("\n" + " " * span[0].col_offset).join(_unparse(node, node) for node in swapped)

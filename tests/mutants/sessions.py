@@ -1,7 +1,7 @@
 """What a mutant is run against: the suite on one machine, in a child that is forked from this process.
 
-A child holds the mutated source in memory, becomes the machine and runs pytest in itself: the suite imports the subject,
-and reads its source, for the first time there.
+A child holds the mutated source in memory, becomes the machine and runs pytest in itself: the suite imports the
+subject, and reads its source, for the first time there.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ SHAPE = ("has_the_shape", "guard_rejects_every_slip", "before_the_gate")
 ELSEWHERE = ("takes_priority_over", "forked_machine", "test_a_wrong_subject", "every_machine_is_decided")
 # The worker asks the machine nothing, so that its tests run on one: the one that trains with MLX.
 OF_THE_WORKER = ("tests/studio/behaviors", "tests/studio/test_mlx_training_worker_behaviors.py")
+OF_COMBINATIONS = ("tests/combinations/test_details.py", "tests/combinations/test_off_the_diagonal.py")
 OF_THE_MACHINE = ("tests/studio", *(f"--ignore={path}" for path in OF_THE_WORKER))
 # One in so many machines of every combination: all would take a minute and a half for a single mutant.
 STEP = 211
@@ -54,7 +55,7 @@ class Session:
     """File of the subject -> the lines that this process executed."""
 
     def reaches(self, mutant: Mutant) -> bool:
-        """Whether the control run executed what the mutant changes; unspoofed, it executes in children, so it may have."""
+        """Whether the control run executed what the mutant changes; unspoofed, its children may have."""
         return self.machine is None or not self.lines.get(mutant.file, set()).isdisjoint(mutant.lines)
 
     def run(self, subject: Subject, watch: Watch, files: Iterable[str]) -> int:
@@ -66,13 +67,15 @@ class Session:
             os.environ.update(environment(self.machine.name), HARDWARE_PROFILE_APPLIED=self.machine.name)
             measuring.become(self.machine)
         options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--subject", str(subject.root)]
+        # pytest would rewrite its plugins, and warns of those that this process has loaded before.
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
         return int(pytest.main([*options, *files], plugins=[watch]))
 
 
 class Watch:
     """A pytest plugin that says how far a run came and which test failed first."""
 
-    def __init__(self, shape: bool, on_test: Callable[[str], None] = lambda file: None) -> None:
+    def __init__(self, shape: bool, on_test: Callable[[str], object] = lambda file: None) -> None:
         self.shape = shape
         self.on_test = on_test
         self.ran = 0
@@ -126,7 +129,7 @@ def control(session: Session, subject: Subject, files: Iterable[str]) -> Callabl
 
 
 def attempt(mutant: Mutant | None, session: Session, subject: Subject) -> Callable[[], dict[str, Any]]:
-    """The job that runs the suite on a mutated subject, or on the subject as it is: who killed it (None: it lives), and how."""
+    """The job that runs the suite on a mutated subject, or on it as it is: who killed it (None: it lives), how."""
 
     def job() -> dict[str, Any]:
         if mutant is not None:

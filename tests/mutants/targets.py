@@ -1,4 +1,4 @@
-"""What is mutated: the functions of the subject that a verdict depends on, and the worker's lines that carry a contract."""
+"""What is mutated: the functions that a verdict depends on, and the worker's lines that carry a contract."""
 
 from __future__ import annotations
 

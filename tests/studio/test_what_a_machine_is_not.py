@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
+from typing import Any
 
 from spoofs.profiles import HardwareProfile
 from tests.studio.specification import SEED, Verdicts, expected
@@ -11,7 +12,7 @@ from tests.studio.subject import Subject
 from tests.studio.verdicts import measure
 
 
-def _torch(probe: Callable[[object], bool]) -> Callable[[Verdicts], bool]:
+def _torch(probe: Callable[[Any], bool]) -> Callable[[Verdicts], bool]:
     def ask(_: Verdicts) -> bool:
         import torch
 

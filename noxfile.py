@@ -205,11 +205,12 @@ def unspoofed(session: nox.Session, *tests: str, workers: str = "0") -> None:
 def posargs(session: nox.Session) -> list[str]:
     """What follows `--`, verbatim, but for a --subject that is relative to where nox was called."""
     given = list(session.posargs)
+    while "--subject" in given[:-1]:  # one word with its path, or pytest takes the path for one of its own
+        at = given.index("--subject")
+        given[at : at + 2] = [f"--subject={given[at + 1]}"]
     for index, argument in enumerate(given):
         if argument.startswith("--subject="):
-            given[index] = f"--subject={Path(session.invoked_from, argument.partition('=')[2])}"
-        elif index and given[index - 1] == "--subject":
-            given[index] = str(Path(session.invoked_from, argument))
+            given[index] = f"--subject={Path(session.invoked_from, argument.partition('=')[2]).expanduser()}"
     return given
 
 

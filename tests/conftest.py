@@ -7,11 +7,13 @@ import os
 import re
 import shlex
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 import spoofs
+from spoofs import escapes
 from spoofs.__main__ import environment
 from spoofs.hooks import STANDIN
 from spoofs.profiles import PROFILES
@@ -20,6 +22,7 @@ from tests.studio import subject as subjects
 STUDIO = Path(__file__).parent / "studio"
 SUBJECT = pytest.StashKey[subjects.Subject]()
 COLLECTED = pytest.StashKey[int]()
+ESCAPES = "HARDWARE_PROFILE_ESCAPES_FILE"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,6 +47,10 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         return
     if not all(path.is_relative_to(STUDIO) for path in _chosen(config)):
         raise pytest.UsageError("tests/studio runs once per profile: name it alone, and the other tests in a run of their own")
+    if ESCAPES not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="escapes-")
+        config.add_cleanup(folder.cleanup)
+        os.environ[ESCAPES] = str(Path(folder.name, "escapes.txt"))
     named = set(re.findall(r"\w+", config.option.keyword))
     chosen = [profile.name for profile in PROFILES if profile.name in named]
     if not chosen or "not" in named:
@@ -123,3 +130,24 @@ def pytest_make_collect_report(collector: pytest.Collector) -> object:
         report.outcome = "failed"
         report.longrepr = f"{collector.nodeid}: skipped under {spoofs.active.profile.name}, which counts as failed"
     return report
+
+
+def _escaped() -> list[str]:
+    """The children of this run that saw the host, each with its command, wherever in the tree they were started."""
+    here = spoofs.active.escaped if spoofs.active is not None else []
+    return list(dict.fromkeys([*here, *escapes.collected(os.environ.get(ESCAPES))]))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Demand that no child saw the host: a contract that it was part of would prove nothing."""
+    if runs_the_suite(session.config) and session.exitstatus == pytest.ExitCode.OK and _escaped():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name the children that saw the host."""
+    if runs_the_suite(config) and _escaped():
+        terminalreporter.section("children that saw the host", red=True)
+        for line in _escaped():
+            terminalreporter.line(line)

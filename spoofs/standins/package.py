@@ -3,3 +3,4 @@
 from spoofs.standin import build as _build
 
 _build(__name__)
+del _build

@@ -538,6 +538,19 @@ def test_step_is_told_before_it_is_taken(
         assert told == [text for text in said if text in told]
 
 
+def test_dataset_that_left_the_cache_is_told(worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
+    """A pinned dataset that is no longer there is fetched anew with the token, and the user reads both."""
+    pin = str(tmp_path / "datasets--org--data" / "snapshots" / "0123")
+
+    found = run(worker, tmp_path, offline=False, hf_token="t", hf_dataset="org/data", dataset_snapshot_path=pin)
+
+    assert [Call("load_dataset", ("org/data",), {"split": "train", "token": "t"})] == found.lab.asked("load_dataset")
+    said = found.statuses()
+    about = said[said.index("Loading dataset...") + 1 : said.index(f"Training {tmp_path / 'model'}...")]
+    known = has_own(subject, "_load_hf_train_and_eval_datasets")
+    assert (2 if known else 0) == len([text for text in about if not text.startswith("Format helper")])
+
+
 def test_bound_on_the_rows_is_told(worker: ModuleType, subject: Subject, tmp_path: Path) -> None:
     """A run of a few steps over many rows says how many of them it uses, in releases that bound them."""
     lab = Lab(rows=Rows(range(20_000)))

@@ -158,12 +158,13 @@ def release(session: nox.Session, variable: str) -> str:
 # Sessions.
 
 
-def spoofed(session: nox.Session, profile: str, reports: Path) -> None:
+def spoofed(session: nox.Session, profile: str, reports: Path, *tests: str) -> None:
     """Run the shared suite on one machine; its JUnit report and its coverage stand in `.nox/reports/`."""
-    data = COVERAGE / "sessions" / f".coverage.{profile}"
+    data = COVERAGE / "sessions" / f".coverage.{'-'.join(dict.fromkeys([session.name, profile]))}"
     data.parent.mkdir(parents=True, exist_ok=True)
-    for old in data.parent.glob(f"{data.name}.*"):
-        old.unlink()
+    escapes = reports / "escapes.txt"  # children that see the host, wherever in the session they are started
+    for old in [escapes, *data.parent.glob(f"{data.name}.*")]:
+        old.unlink(missing_ok=True)
     session.run(
         "python",
         "-m",
@@ -171,10 +172,12 @@ def spoofed(session: nox.Session, profile: str, reports: Path) -> None:
         f"--junitxml={reports / 'junit.xml'}",
         f"--override-ini=junit_suite_name={profile}",
         f"--override-ini=cache_dir={reports / 'cache'}",  # its own, since sessions run side by side
+        *tests,
         *posargs(session),
         env={
             **HOST,
             "HARDWARE_PROFILE": profile,
+            "HARDWARE_PROFILE_ESCAPES_FILE": str(escapes),
             "PYTHONPATH": str(ROOT / "spoofs" / "startup"),
             "COVERAGE_PROCESS_START": str(ROOT / "pyproject.toml"),
             "COVERAGE_FILE": str(data),
@@ -287,6 +290,14 @@ def combinations(session: nox.Session) -> None:
     use_subject(session)
     use(session, "test")
     unspoofed(session, "tests/combinations")
+
+
+@nox.session(default=False, allow_parallel=True)
+def behaviors(session: nox.Session) -> None:
+    """Run every case of what the training worker does, where the profiles run those that matter everywhere."""
+    use_subject(session)
+    use(session, "test")
+    spoofed(session, "apple_silicon_mlx", REPORTS / "behaviors", "tests/studio/behaviors")
 
 
 @nox.session(default=False)

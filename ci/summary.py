@@ -63,8 +63,8 @@ class Suite:
         return Count(sum(count.passed for count in counts), sum(count.failed for count in counts))
 
 
-def read(report: Path) -> Suite:
-    """One JUnit file; a skipped test that was not expected to fail counts as failed, as it does in a session."""
+def read(name: str, report: Path) -> Suite:
+    """One session's JUnit file; a skipped test that was not expected to fail counts as failed, as it does in a session."""
     suite = next(ElementTree.parse(report).getroot().iter("testsuite"))  # noqa: S314  our own pytest wrote it
     columns = {name: Count() for name in [*COLUMNS, REST]}
     for case in suite.iter("testcase"):
@@ -73,7 +73,7 @@ def read(report: Path) -> Suite:
         skipped = case.find("skipped")
         lost = skipped is not None and skipped.get("type") != "pytest.xfail"
         columns[column].add(case.find("failure") is None and case.find("error") is None and not lost)
-    return Suite(suite.get("name", report.parent.name), columns, float(suite.get("time", "0")))
+    return Suite(name, columns, float(suite.get("time", "0")))
 
 
 def table(suites: list[Suite], headings: list[str]) -> list[str]:
@@ -116,7 +116,8 @@ def main(root: Path = matrix.ROOT) -> int:
     """Print the summary of the reports below `.nox/reports/`; 1 where it is not green."""
     profiles = matrix.profiles(root)
     reports = root / ".nox" / "reports"
-    suites = [read(path) for path in sorted(reports.glob("*/junit.xml"))]
+    found = sorted(reports.rglob("junit.xml"))
+    suites = [read(str(path.parent.relative_to(reports)), path) for path in found]
     machines = sorted(
         (suite for suite in suites if suite.name in profiles), key=lambda suite: profiles.index(suite.name)
     )

@@ -147,10 +147,10 @@ class AcceleratorError(RuntimeError):
     __module__ = "torch"
 
 
-def context(dotted):
-    """A context manager that selects a device, as `torch.cuda.device` does; its methods are probes of their own."""
+def context(dotted, **methods):
+    """A context manager that selects a device, as `torch.cuda.device` does; its other methods are probes."""
     module, _, name = dotted.rpartition(".")
-    return type(name, (), {"__module__": module, "__doc__": "Context manager that selects a device."})
+    return type(name, (), {"__module__": module, "__doc__": "Context manager that selects a device.", **methods})
 
 
 class Properties:

@@ -44,7 +44,7 @@ def amdsmi_init(profile, flag=INIT_AMD_GPUS):
         raise sys.modules["amdsmi"].AmdSmiLibraryException(NO_DRIVER)
 
 
-def amdsmi_shut_down(profile):
+def amdsmi_shut_down():
     """Nothing is open."""
 
 
@@ -81,6 +81,7 @@ def amdsmi_get_gpu_vram_usage(profile, processor_handle):
 TYPES = {
     "amdsmi.AmdSmiException": AmdSmiException,
     "amdsmi.AmdSmiLibraryException": AmdSmiLibraryException,
+    "amdsmi.amdsmi_shut_down": amdsmi_shut_down,
 }
 VALUES = {
     "amdsmi.__version__": lambda profile: installed.version(profile, "amdsmi"),
@@ -89,7 +90,6 @@ FUNCTIONS = {
     f"amdsmi.{answer.__name__}": answer
     for answer in (
         amdsmi_init,
-        amdsmi_shut_down,
         amdsmi_get_processor_handles,
         amdsmi_get_gpu_asic_info,
         amdsmi_get_gpu_device_uuid,

@@ -107,7 +107,7 @@ def nvmlShutdown(profile):
     _open.pop()
 
 
-def nvmlErrorString(profile, result):
+def nvmlErrorString(result):
     return ERRORS.get(result, ("", "Unknown Error"))[1]
 
 
@@ -266,6 +266,7 @@ def nvmlDeviceGetP2PStatus(profile, device1, device2, p2pIndex):
 
 TYPES = {
     "pynvml.NVMLError": NVMLError,
+    "pynvml.nvmlErrorString": nvmlErrorString,
     **{f"pynvml.NVMLError_{name}": _CLASSES[code] for code, (name, _) in ERRORS.items()},
     "pynvml.NVML_SUCCESS": 0,
     "pynvml.NVML_ERROR_UNINITIALIZED": 1,
@@ -283,7 +284,6 @@ TYPES = {
 FUNCTIONS = {
     "pynvml.nvmlInit": nvmlInit,
     "pynvml.nvmlInitWithFlags": nvmlInitWithFlags,
-    "pynvml.nvmlErrorString": nvmlErrorString,
 }
 for _answer in (
     nvmlShutdown,

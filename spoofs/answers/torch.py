@@ -357,7 +357,7 @@ def accelerator_synchronize(profile, device=None, /):
     devices.at(profile, *_accelerator(profile, device))
 
 
-def accelerator_device_init(profile, self, device, /):
+def _device_index_init(self, device, /):
     self.idx, self.prev_idx = device, -1
 
 
@@ -430,10 +430,11 @@ TYPES = {
     "torch.AcceleratorError": torchlike.AcceleratorError,
     "torch.cuda.OutOfMemoryError": torchlike.OutOfMemoryError,
     "torch.cuda.AcceleratorError": torchlike.AcceleratorError,
-    **{
-        name: torchlike.context(name)
-        for name in ("torch.cuda.device", "torch.xpu.device", "torch.accelerator.device_index")
-    },
+    "torch.cuda.device": torchlike.context("torch.cuda.device"),
+    "torch.xpu.device": torchlike.context("torch.xpu.device"),
+    "torch.accelerator.device_index": torchlike.context(
+        "torch.accelerator.device_index", __init__=_device_index_init
+    ),
     "torch.distributed.Work": type("Work", (), {"__module__": "torch.distributed"}),
     # Nothing has been allocated, nothing is cached, and a seed waits for the first use.
     **{
@@ -535,7 +536,6 @@ FUNCTIONS = {
     "torch.accelerator.get_device_capability": accelerator_get_device_capability,
     "torch.accelerator.get_memory_info": accelerator_get_memory_info,
     "torch.accelerator.synchronize": accelerator_synchronize,
-    "torch.accelerator.device_index.__init__": accelerator_device_init,
     "torch.accelerator.device_index.__enter__": accelerator_device_enter,
     "torch.accelerator.device_index.__exit__": accelerator_device_exit,
     "torch.distributed.is_available": distributed_is_available,

@@ -46,7 +46,9 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if os.environ.get("HARDWARE_PROFILE") or not runs_the_suite(config) or config.option.collectonly:
         return
     if not all(path.is_relative_to(STUDIO) for path in _chosen(config)):
-        raise pytest.UsageError("tests/studio runs once per profile: name it alone, and the other tests in a run of their own")
+        raise pytest.UsageError(
+            "tests/studio runs once per profile: name it alone, and the other tests in a run of their own"
+        )
     if ESCAPES not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="escapes-")
         config.add_cleanup(folder.cleanup)

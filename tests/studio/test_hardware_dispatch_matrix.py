@@ -57,9 +57,13 @@ def test_the_specification_reproduces_the_literal_verdicts() -> None:
 
 def test_cuda_takes_priority_over_mlx_when_both_available(subject: Subject) -> None:
     """A Mac that has both CUDA and MLX is driven by CUDA, although its MLX gate says yes."""
-    assert Verdicts(True, "CUDA", False, True) == measure_on("canary_cuda_over_mlx", subject)
+    assert Verdicts(True, "CUDA", False, True) == measure_on("canary_cuda_over_mlx", subject), (
+        "contract detect_hardware: CUDA comes before MLX"
+    )
 
 
 def test_xpu_takes_priority_over_mlx_when_both_available(subject: Subject) -> None:
     """A Mac that has both XPU and MLX is driven by XPU, although its MLX gate says yes."""
-    assert Verdicts(True, "XPU", False, True) == measure_on("canary_xpu_over_mlx", subject)
+    assert Verdicts(True, "XPU", False, True) == measure_on("canary_xpu_over_mlx", subject), (
+        "contract detect_hardware: XPU comes before MLX"
+    )

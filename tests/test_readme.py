@@ -19,8 +19,8 @@ def _line(cells: tuple[str, ...]) -> str:
 
 def _row(profile: HardwareProfile) -> str:
     name, *facts = columns(profile)
-    verdicts = expected(profile, {}).as_dict().values()
-    return _line((f"`{name}`", *facts, *(value if isinstance(value, str) else "T" if value else "F" for value in verdicts)))
+    verdicts = [{True: "T", False: "F"}.get(value, value) for value in expected(profile, {}).as_dict().values()]
+    return _line((f"`{name}`", *facts, *map(str, verdicts)))
 
 
 def profile_table() -> str:
@@ -31,7 +31,8 @@ def profile_table() -> str:
 
 def test_the_table_of_profiles_is_the_one_that_the_rows_make() -> None:
     """Where this fails, paste the table that the assertion expects."""
-    found = re.search(r"<!-- profiles: .*? -->\n(.*?)\n?<!-- /profiles -->", README.read_text(encoding="utf-8"), re.DOTALL)
+    between = r"<!-- profiles: .*? -->\n(.*?)\n?<!-- /profiles -->"
+    found = re.search(between, README.read_text(encoding="utf-8"), re.DOTALL)
 
     assert found is not None
     assert profile_table() == found[1]

@@ -95,7 +95,8 @@ def locate(path: str | None = None) -> Subject:
         root = Path(spec.origin).parent.parent
     for folder in ("unsloth", "studio"):
         if not (root / folder).is_dir():
-            raise SubjectError(f"the subject at {root} has no {folder}/; name the folder that holds unsloth/ and studio/")
+            mend = "name the folder that holds unsloth/ and studio/"
+            raise SubjectError(f"the subject at {root} has no {folder}/; {mend}")
     return Subject(root, _version(root))
 
 

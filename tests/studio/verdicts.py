@@ -1,4 +1,4 @@
-"""What the subject decides in this interpreter; as a module, `python -m tests.studio.verdicts`, it prints it as JSON."""
+"""What the subject decides in this interpreter. `python -m tests.studio.verdicts` prints it as JSON."""
 
 from __future__ import annotations
 

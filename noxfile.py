@@ -278,10 +278,11 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session(default=False, allow_parallel=True)
 def host(session: nox.Session) -> None:
-    """Test what needs no spoof: the shim, its answers, and the scripts of ci/."""
+    """Test what needs no spoof: the shim, its answers, the mutations, and the scripts of ci/."""
     use_subject(session)
     use(session, "test", "nox")
-    unspoofed(session, "tests/spoofs", "tests/ci", *map(str, sorted(Path("tests").glob("test_*.py"))), workers="auto")
+    files = map(str, sorted(Path("tests").glob("test_*.py")))
+    unspoofed(session, "tests/spoofs", "tests/mutants", "tests/ci", *files, workers="auto")
 
 
 @nox.session(default=False, allow_parallel=True)

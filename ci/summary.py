@@ -64,7 +64,7 @@ class Suite:
 
 
 def read(name: str, report: Path) -> Suite:
-    """One session's JUnit file; a skipped test that was not expected to fail counts as failed, as it does in a session."""
+    """One session's JUnit file; a skipped test that was not expected to fail counts as failed, as in the session."""
     suite = next(ElementTree.parse(report).getroot().iter("testsuite"))  # noqa: S314  our own pytest wrote it
     columns = {name: Count() for name in [*COLUMNS, REST]}
     for case in suite.iter("testcase"):

@@ -4,9 +4,36 @@ import sys
 
 # Standard library modules that only call what they are given: the asker is whoever gave it to them.
 RUNNERS = frozenset(
-    "_pyrepl asyncio bdb cProfile code concurrent contextlib copy dataclasses doctest functools importlib inspect"
-    " multiprocessing operator pdb pickle pkgutil profile reprlib runpy threading timeit trace traceback types"
-    " unittest zipapp".split()
+    [
+        "_pyrepl",
+        "asyncio",
+        "bdb",
+        "cProfile",
+        "code",
+        "concurrent",
+        "contextlib",
+        "copy",
+        "dataclasses",
+        "doctest",
+        "functools",
+        "importlib",
+        "inspect",
+        "multiprocessing",
+        "operator",
+        "pdb",
+        "pickle",
+        "pkgutil",
+        "profile",
+        "reprlib",
+        "runpy",
+        "threading",
+        "timeit",
+        "trace",
+        "traceback",
+        "types",
+        "unittest",
+        "zipapp",
+    ]
 )
 
 # Test tools and installers run on the host, whatever they test. They never ask a device's package on their own: a call

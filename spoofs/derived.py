@@ -47,9 +47,21 @@ _CUDA_ARCHS = {
     "13": (75, 80, 86, 90, 100, 120),
 }
 _CUDA_ARCHS_AARCH64 = {"11": (80, 90), "12": (80, 90), "12.9": (80, 90, 100, 120), "13": (80, 90, 100, 110, 120)}
-_ROCM_ARCHS = "gfx900 gfx906 gfx908 gfx90a gfx942 gfx1030 gfx1100 gfx1101 gfx1102 gfx1200 gfx1201".split()
+_ROCM_ARCHS = [
+    "gfx900",
+    "gfx906",
+    "gfx908",
+    "gfx90a",
+    "gfx942",
+    "gfx1030",
+    "gfx1100",
+    "gfx1101",
+    "gfx1102",
+    "gfx1200",
+    "gfx1201",
+]
 _ROCM_7_ARCHS = ["gfx950", "gfx1150", "gfx1151"]
-_XPU_ARCHS = "dg2 arl-h mtl-h lnl-m ptl-h ptl-u bmg pvc".split()
+_XPU_ARCHS = ["dg2", "arl-h", "mtl-h", "lnl-m", "ptl-h", "ptl-u", "bmg", "pvc"]
 
 
 def is_rocm(profile):
@@ -233,9 +245,9 @@ def uuid(device):
 
 
 def arch(device):
-    """AMD's name of the architecture with its suffixes, "gfx942:sramecc+:xnack-"; HSA_OVERRIDE_GFX_VERSION disguises it.
+    """AMD's name of the architecture with its suffixes, "gfx942:sramecc+:xnack-".
 
-    https://github.com/unslothai/unsloth/pull/8480 is about a card in such a disguise.
+    HSA_OVERRIDE_GFX_VERSION disguises it; https://github.com/unslothai/unsloth/pull/8480 is about such a card.
     """
     override = os.environ.get("HSA_OVERRIDE_GFX_VERSION", "").split(".")
     if len(override) == 3 and all(part.isdigit() for part in override):

@@ -1,7 +1,7 @@
-"""The devices as one process sees them through torch: which index means which, what is initialized, what it costs to ask.
+"""The devices as one process sees them through torch: which index means which, what is initialized, what is missing.
 
-`kind` is "cuda" (ROCm's too), "xpu" or "mps". As in torch, the first call that needs a device initializes the kind; from
-then on the process's masks count no more, and a forked child cannot use it.
+`kind` is "cuda" (ROCm's too), "xpu" or "mps". As in torch, the first call that needs a device initializes the kind;
+from then on the process's masks count no more, and a forked child cannot use it.
 """
 
 import os

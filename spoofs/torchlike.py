@@ -1,4 +1,4 @@
-"""Types that stand for torch's own, where torch is not installed; `nox -s fidelity` holds them against the real ones."""
+"""Types that stand for torch's own where it is not installed; `nox -s fidelity` holds them against the real ones."""
 
 import sys
 
@@ -64,11 +64,30 @@ class Device:
     Raises RuntimeError for a string that names no device. A bare number is a device of the machine's accelerator.
     """
 
-    __slots__ = ("_kind", "_index")
+    __slots__ = ("_index", "_kind")
     __module__ = "torch"
-    _KINDS = (
-        "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia privateuseone"
-    ).split()
+    _KINDS = [
+        "cpu",
+        "cuda",
+        "ipu",
+        "xpu",
+        "mkldnn",
+        "opengl",
+        "opencl",
+        "ideep",
+        "hip",
+        "ve",
+        "fpga",
+        "maia",
+        "xla",
+        "lazy",
+        "vulkan",
+        "mps",
+        "meta",
+        "hpu",
+        "mtia",
+        "privateuseone",
+    ]
 
     def __init__(self, type, index=None):
         if isinstance(type, Device):
@@ -130,9 +149,21 @@ class DType:
 
 
 DType.__module__, DType.__name__, DType.__qualname__ = "torch", "dtype", "dtype"
-DTYPES = (
-    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool bfloat16"
-).split()
+DTYPES = [
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "complex32",
+    "complex64",
+    "complex128",
+    "bool",
+    "bfloat16",
+]
 
 
 class OutOfMemoryError(RuntimeError):

@@ -41,9 +41,9 @@ def cuda_is_available(profile):
 def cuda_device_count(profile):
     hip, rocr = os.environ.get("HIP_VISIBLE_DEVICES"), os.environ.get("ROCR_VISIBLE_DEVICES")
     # The one mistake in stacking masks that torch itself looks for, and only before the devices are initialized.
-    if derived.is_rocm(profile) and hip and rocr and not devices.is_initialized(profile, "cuda"):
-        if len(hip.split(",")) > len(rocr.split(",")):
-            raise RuntimeError("HIP_VISIBLE_DEVICES contains more devices than ROCR_VISIBLE_DEVICES")
+    stacked = derived.is_rocm(profile) and hip and rocr and not devices.is_initialized(profile, "cuda")
+    if stacked and len(hip.split(",")) > len(rocr.split(",")):
+        raise RuntimeError("HIP_VISIBLE_DEVICES contains more devices than ROCR_VISIBLE_DEVICES")
     return len(devices.seen(profile, "cuda"))
 
 
@@ -432,9 +432,7 @@ TYPES = {
     "torch.cuda.AcceleratorError": torchlike.AcceleratorError,
     "torch.cuda.device": torchlike.context("torch.cuda.device"),
     "torch.xpu.device": torchlike.context("torch.xpu.device"),
-    "torch.accelerator.device_index": torchlike.context(
-        "torch.accelerator.device_index", __init__=_device_index_init
-    ),
+    "torch.accelerator.device_index": torchlike.context("torch.accelerator.device_index", __init__=_device_index_init),
     "torch.distributed.Work": type("Work", (), {"__module__": "torch.distributed"}),
     # Nothing has been allocated, nothing is cached, and a seed waits for the first use.
     **{

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import metadata, util
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def walk(file: str, mode: str) -> subprocess.Popen[str]:
 
 @every_machine
 def test_the_stand_in_says_what_the_patched_torch_says(
-    machine: HardwareProfile, file: str, record_property: pytest.RecordProperty
+    machine: HardwareProfile, file: str, record_property: Callable[[str, object], None]
 ) -> None:
     """Every modelled name is there in both, with the same parameters, values and errors."""
     children = walk(file, "stand-in"), walk(file, "real")
@@ -117,7 +118,9 @@ def test_the_checked_release_is_the_installed_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("machine", "kind"), [(PROFILES[0], "Cuda"), (PROFILES[1], "Cuda"), (PROFILES[2], "Xpu")], ids=lambda each: str(each)[:20]
+    ("machine", "kind"),
+    [(PROFILES[0], "Cuda"), (PROFILES[1], "Cuda"), (PROFILES[2], "Xpu")],
+    ids=lambda each: str(each)[:20],
 )
 def test_the_attributes_of_devices_are_real_ones(machine: HardwareProfile, kind: str) -> None:
     """A CPU build has no such class; its declaration, and torch's own use of what that leaves out, tell the names."""
@@ -129,7 +132,9 @@ def test_the_attributes_of_devices_are_real_ones(machine: HardwareProfile, kind:
     body = re.search(rf"^class _{kind}DeviceProperties:\n((?:    .*\n)+)", declared, re.MULTILINE)
     assert body is not None
     names = set(re.findall(r"^    (\w+):", body[1], re.MULTILINE))
-    names |= set(re.findall(r"shared_memory_per_block_optin", (root / "cuda" / "_utils.py").read_text(encoding="utf-8")))
+    names |= set(
+        re.findall(r"shared_memory_per_block_optin", (root / "cuda" / "_utils.py").read_text(encoding="utf-8"))
+    )
     code = f"import torch; print(*vars(torch.{kind.lower()}.get_device_properties()))"
     assert set() == set(run(machine, code).stdout.split()) - names
 
@@ -194,9 +199,11 @@ def test_an_allocation_on_a_device_that_is_not_there_raises_the_machines_error()
     code = "import torch\ntry: torch.zeros(1, device='cuda')\nexcept Exception as error: print(error)"
     machine = next(each for each in MACHINES if each.name == "cuda_wheel_without_a_driver")
     assert "Found no NVIDIA driver" in run(machine, code).stdout
-    assert "No CUDA GPUs are available" in run("nvidia_cuda", code, env={"CUDA_VISIBLE_DEVICES": ""}).stdout + run(
-        next(each for each in MACHINES if each.name == "cuda_hidden"), code
-    ).stdout
+    assert (
+        "No CUDA GPUs are available"
+        in run("nvidia_cuda", code, env={"CUDA_VISIBLE_DEVICES": ""}).stdout
+        + run(next(each for each in MACHINES if each.name == "cuda_hidden"), code).stdout
+    )
 
 
 assert os.environ.get("HARDWARE_PROFILE") is None, "the comparison makes its own machines: run it on the host"

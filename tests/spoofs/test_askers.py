@@ -49,7 +49,9 @@ def called_from(modules: list[str | None], probed: str) -> Any:
         ([None, "accelerate"], MACHINE),
     ],
 )
-def test_the_platform_is_the_hosts_for_the_standard_library_and_for_tools(modules: list[str | None], expected: bool) -> None:
+def test_the_platform_is_the_hosts_for_the_standard_library_and_for_tools(
+    modules: list[str | None], expected: bool
+) -> None:
     assert expected == called_from(modules, "platform")
 
 

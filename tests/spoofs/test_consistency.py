@@ -73,10 +73,14 @@ FACTS = {
             marker("platform_system"),
             "{'macOS': 'Darwin'}.get(platform.platform().split('-')[0], platform.platform().split('-')[0])",
             "{'macOS': 'Darwin'}.get(platform.platform(1, 1).split('-')[0], platform.platform(1, 1).split('-')[0])",
-            "next(system for start, system in [('linux', 'Linux'), ('macosx', 'Darwin'), ('win', 'Windows')]"
-            " if sysconfig.get_platform().startswith(start))",
-            "{'': 'Linux', 'ELF': 'Linux', 'WindowsPE': 'Windows', 'Mach-O': 'Darwin'}[platform.architecture()[1]]"
-            " if not platform.mac_ver()[0] else 'Darwin'",
+            (
+                "next(system for start, system in [('linux', 'Linux'), ('macosx', 'Darwin'), ('win', 'Windows')]"
+                " if sysconfig.get_platform().startswith(start))"
+            ),
+            (
+                "{'': 'Linux', 'ELF': 'Linux', 'WindowsPE': 'Windows', 'Mach-O': 'Darwin'}[platform.architecture()[1]]"
+                " if not platform.mac_ver()[0] else 'Darwin'"
+            ),
             "'Darwin' if platform.mac_ver()[0] else 'Windows' if platform.win32_ver()[0] else 'Linux'",
         ),
     ),
@@ -87,8 +91,10 @@ FACTS = {
             "(os.uname()[0], *os.uname()[2:])",
             "(platform.system(), platform.release(), platform.version(), platform.machine())",
             "(platform.uname()[0], *platform.uname()[2:5])",
-            f"({marker('platform_system')}, {marker('platform_release')}, {marker('platform_version')},"
-            f" {marker('platform_machine')})",
+            (
+                f"({marker('platform_system')}, {marker('platform_release')}, {marker('platform_version')},"
+                f" {marker('platform_machine')})"
+            ),
         ),
         lambda profile: profile.system != "Windows",
     ),
@@ -100,12 +106,16 @@ FACTS = {
             "platform.uname()[4]",
             "tuple(platform.uname())[4]",
             marker("platform_machine"),
-            "{'win-amd64': 'AMD64', 'win-arm64': 'ARM64'}.get(sysconfig.get_platform(),"
-            " sysconfig.get_platform().partition('-')[2].rpartition('-')[2])",
+            (
+                "{'win-amd64': 'AMD64', 'win-arm64': 'ARM64'}.get(sysconfig.get_platform(),"
+                " sysconfig.get_platform().partition('-')[2].rpartition('-')[2])"
+            ),
             "platform.mac_ver()[2] or platform.machine()",
         ),
     ),
-    "node": Fact(lambda profile: os.uname().nodename, ("platform.node()", "platform.uname().node", "platform.uname()[1]")),
+    "node": Fact(
+        lambda profile: os.uname().nodename, ("platform.node()", "platform.uname().node", "platform.uname()[1]")
+    ),
     "processor": Fact(
         derived.processor,
         ("platform.processor()", "platform.uname().processor", "platform.uname()[5]", "list(platform.uname())[5]"),
@@ -137,7 +147,9 @@ FACTS = {
             "next(each.version for each in importlib.metadata.distributions() if each.metadata['Name'] == 'torch')",
         ),
     ),
-    "torch.version.cuda": Fact(derived.cuda_version, ("torch.version.cuda", "__import__('torch.version').version.cuda")),
+    "torch.version.cuda": Fact(
+        derived.cuda_version, ("torch.version.cuda", "__import__('torch.version').version.cuda")
+    ),
     "torch.version.hip": Fact(lambda profile: profile.hip_version, ("torch.version.hip", "vars(torch.version)['hip']")),
     "torch.version.rocm": Fact(derived.rocm_version, ("torch.version.rocm",), has("torch.version.rocm")),
     "torch.version.xpu": Fact(lambda profile: profile.xpu_version, ("torch.version.xpu",), has("torch.version.xpu")),
@@ -196,8 +208,10 @@ FACTS = {
             "torch.cuda.is_available() and [torch.cuda._lazy_init()] == [None]",
             "torch.cuda.is_available() and torch.cuda.is_initialized()",
             "torch.cuda.is_available() and [torch.cuda.synchronize()] == [None]",
-            "torch.cuda.is_available() and [torch.cuda.reset_peak_memory_stats(), torch.cuda.set_device(0),"
-            " torch.cuda.set_per_process_memory_fraction(0.5)] == [None] * 3",
+            (
+                "torch.cuda.is_available() and [torch.cuda.reset_peak_memory_stats(), torch.cuda.set_device(0),"
+                " torch.cuda.set_per_process_memory_fraction(0.5)] == [None] * 3"
+            ),
             "torch.cuda.is_available() and torch.cuda.is_bf16_supported()",
         ),
     ),
@@ -205,8 +219,10 @@ FACTS = {
         lambda profile: [derived.capability(device) for device in visible(profile, "cuda")],
         (
             f"[torch.cuda.get_device_capability(each) {ORDINALS.format(kind='cuda')}]",
-            "[(each.major, each.minor) for each in map(torch.cuda.get_device_properties,"
-            " range(torch.cuda.device_count()))]",
+            (
+                "[(each.major, each.minor) for each in map(torch.cuda.get_device_properties,"
+                " range(torch.cuda.device_count()))]"
+            ),
         ),
         lambda profile: "HSA_OVERRIDE_GFX_VERSION" not in profile.environment,
     ),
@@ -227,20 +243,28 @@ FACTS = {
         lambda profile: 1,
         (
             "[torch.cuda.set_device(1), torch.cuda.current_device(), torch.cuda.set_device(0)][1]",
-            "[[torch.cuda.current_device() for context.idx in [1]] and context.idx for context in"
-            " [torch.cuda.device('cuda:1')]][0]",
-            "(lambda context: [context.__enter__(), torch.cuda.current_device(), context.__exit__(None, None, None)])"
-            "(torch.cuda.device(1))[1]",
+            (
+                "[[torch.cuda.current_device() for context.idx in [1]] and context.idx for context in"
+                " [torch.cuda.device('cuda:1')]][0]"
+            ),
+            (
+                "(lambda card: [card.__enter__(), torch.cuda.current_device(), card.__exit__(None, None, None)])"
+                "(torch.cuda.device(1))[1]"
+            ),
         ),
         lambda profile: len(visible(profile, "cuda")) > 1,
     ),
     "what NVIDIA's tools list": Fact(
         lambda profile: [device["name"] for device in inventory.cards(profile, "nvidia")],
         (
-            "__import__('subprocess').run(['nvidia-smi', '--query-gpu=name', '--format=csv,noheader'],"
-            " capture_output=True, text=True).stdout.splitlines()",
-            "(lambda nvml: [nvml.nvmlInit(), [nvml.nvmlDeviceGetName(nvml.nvmlDeviceGetHandleByIndex(each)) for each in"
-            " range(nvml.nvmlDeviceGetCount())]])(importlib.import_module('pynvml'))[1]",
+            (
+                "__import__('subprocess').run(['nvidia-smi', '--query-gpu=name', '--format=csv,noheader'],"
+                " capture_output=True, text=True).stdout.splitlines()"
+            ),
+            (
+                "(lambda nvml: [nvml.nvmlInit(), [nvml.nvmlDeviceGetName(nvml.nvmlDeviceGetHandleByIndex(each))"
+                " for each in range(nvml.nvmlDeviceGetCount())]])(importlib.import_module('pynvml'))[1]"
+            ),
             "sorted(torch.cuda.get_device_name(each) for each in range(torch.cuda.device_count()))",
         ),
         unmasked_nvidia,
@@ -255,25 +279,32 @@ FACTS = {
             "torch.xpu.is_available() and [torch.xpu.init()] == [None]",
             "torch.xpu.is_available() and [torch.xpu._lazy_init()] == [None]",
             "torch.xpu.is_available() and torch.xpu.is_initialized()",
-            "torch.xpu.is_available() and [torch.xpu.synchronize(), torch.xpu.set_device(0),"
-            " torch.xpu.reset_peak_memory_stats()] == [None] * 3",
+            (
+                "torch.xpu.is_available() and [torch.xpu.synchronize(), torch.xpu.set_device(0),"
+                " torch.xpu.reset_peak_memory_stats()] == [None] * 3"
+            ),
             "torch.xpu.is_bf16_supported()",
             "torch.xpu.is_bf16_supported(including_emulation=False)",
             "torch.xpu.is_tf32_supported()",
-            "torch.xpu.is_available() and (lambda context: [context.__enter__(), context.__exit__(None, None, None)])"
-            "(torch.xpu.device(0)) == [None, False]",
+            (
+                "torch.xpu.is_available() and (lambda card: [card.__enter__(), card.__exit__(None, None, None)])"
+                "(torch.xpu.device(0)) == [None, False]"
+            ),
         ),
         has("torch.xpu"),
     ),
     "XPU devices": Fact(
         lambda profile: [(device["name"], derived.total_memory(device)) for device in visible(profile, "xpu")],
         (
-            "[(torch.xpu.get_device_name(each), torch.xpu.mem_get_info(each)[1])"
-            f" {ORDINALS.format(kind='xpu')}]",
-            "[(each.name, each.total_memory) for each in map(torch.xpu.get_device_properties,"
-            " range(torch.xpu.device_count()))]",
-            "[(each['name'], each['total_memory']) for each in map(torch.xpu.get_device_capability,"
-            " range(torch.xpu.device_count()))]",
+            (f"[(torch.xpu.get_device_name(each), torch.xpu.mem_get_info(each)[1]) {ORDINALS.format(kind='xpu')}]"),
+            (
+                "[(each.name, each.total_memory) for each in map(torch.xpu.get_device_properties,"
+                " range(torch.xpu.device_count()))]"
+            ),
+            (
+                "[(each['name'], each['total_memory']) for each in map(torch.xpu.get_device_capability,"
+                " range(torch.xpu.device_count()))]"
+            ),
         ),
         has("torch.xpu"),
     ),
@@ -296,9 +327,11 @@ FACTS = {
         lambda profile: (visible(profile, "mps")[0]["name"], derived.working_set(visible(profile, "mps")[0])),
         (
             "(torch.backends.mps.get_name(), torch.mps.recommended_max_memory())",
-            "(lambda said: (said['device_name'], said['max_recommended_working_set_size']))"
-            "(importlib.import_module('mlx.core').metal.device_info()) if 'mlx' in sys.modules else"
-            " (torch.backends.mps.get_name(), torch.mps.recommended_max_memory())",
+            (
+                "(lambda said: (said['device_name'], said['max_recommended_working_set_size']))"
+                "(importlib.import_module('mlx.core').metal.device_info()) if 'mlx' in sys.modules else"
+                " (torch.backends.mps.get_name(), torch.mps.recommended_max_memory())"
+            ),
         ),
         lambda profile: profile.mps_available,
     ),
@@ -315,7 +348,7 @@ FACTS = {
         accelerator,
         (
             "(lambda found: found and found.type)(torch.accelerator.current_accelerator())",
-            "(lambda name: None if name == 'torch.cpu' else name.partition('.')[2])(torch.get_device_module().__name__)",
+            "{'torch.cpu': None}.get(torch.get_device_module().__name__, torch.get_device_module().__name__[6:])",
         ),
         has("torch.accelerator"),
     ),
@@ -329,12 +362,18 @@ FACTS = {
             "torch.accelerator.is_available() and torch.accelerator.current_device_index() == 0",
             "torch.accelerator.is_available() and torch.accelerator.current_device_idx() == 0",
             "torch.accelerator.is_available() and torch.accelerator.get_memory_info()[0] > 0",
-            "torch.accelerator.is_available() and torch.float32 in"
-            " torch.accelerator.get_device_capability()['supported_dtypes']",
-            "torch.accelerator.is_available() and"
-            " [torch.accelerator.set_device_index(0), torch.accelerator.synchronize()] == [None, None]",
-            "torch.accelerator.is_available() and (lambda context: [context.__enter__(), context.__exit__()])"
-            "(torch.accelerator.device_index(0)) == [None, None]",
+            (
+                "torch.accelerator.is_available() and torch.float32 in"
+                " torch.accelerator.get_device_capability()['supported_dtypes']"
+            ),
+            (
+                "torch.accelerator.is_available() and"
+                " [torch.accelerator.set_device_index(0), torch.accelerator.synchronize()] == [None, None]"
+            ),
+            (
+                "torch.accelerator.is_available() and (lambda context: [context.__enter__(), context.__exit__()])"
+                "(torch.accelerator.device_index(0)) == [None, None]"
+            ),
         ),
         has("torch.accelerator"),
     ),
@@ -351,13 +390,15 @@ def package_facts(profile: HardwareProfile) -> dict[str, Fact]:
             f"{package.distribution!r} in [each.metadata['Name'] for each in importlib.metadata.distributions()]",
         ]
         if package.error is None:
-            ways.append(f"(lambda: [importlib.import_module({module!r})])() != []" if there else f"{module!r} in sys.modules")
+            ways.append(
+                f"(lambda: [importlib.import_module({module!r})])() != []" if there else f"{module!r} in sys.modules"
+            )
             if there and module != "torch":
                 ways.append(
                     f"importlib.metadata.version({package.distribution!r}) == {package.version!r} =="
                     f" getattr(importlib.import_module({module!r}), '__version__', {package.version!r})"
                 )
-        facts[f"package {module}"] = Fact(lambda _, there=there: there, tuple(ways))
+        facts[f"package {module}"] = Fact(lambda _, there=there: there, tuple(ways))  # type: ignore[misc]
     return facts
 
 
@@ -392,7 +433,9 @@ def test_platform_agrees_on_every_python(machine: HardwareProfile, python: str) 
 
 def test_every_probe_is_a_way_of_asking() -> None:
     """A probe that no fact above is asked by would be one that may disagree."""
-    told = " ".join(way for fact in FACTS.values() for way in fact.ways).replace("importlib.import_module('mlx.core')", "mlx.core")
+    told = " ".join(way for fact in FACTS.values() for way in fact.ways).replace(
+        "importlib.import_module('mlx.core')", "mlx.core"
+    )
     elsewhere = {
         "pynvml": "held to the cards in the tests of its answers",
         "amdsmi": "held to the cards in the tests of its answers",

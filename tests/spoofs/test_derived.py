@@ -118,7 +118,9 @@ def test_a_mask_of_level_zero(
     assert expected == seen(machine)
 
 
-@pytest.mark.parametrize(("mask", "expected"), [(None, "a"), ("MIG-b", "b"), ("MIG-c,MIG-b", "c"), ("0,1", "a"), ("", "")])
+@pytest.mark.parametrize(
+    ("mask", "expected"), [(None, "a"), ("MIG-b", "b"), ("MIG-c,MIG-b", "c"), ("0,1", "a"), ("", "")]
+)
 def test_a_process_opens_one_slice(monkeypatch: pytest.MonkeyPatch, mask: str | None, expected: str) -> None:
     if mask is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", mask)
@@ -144,7 +146,13 @@ def test_cuda_puts_the_fastest_first(monkeypatch: pytest.MonkeyPatch, order: str
         ({"torch_version": "1.13.0+cu117"}, "1.13.0+cu117", "11.7", None, "cuda"),
         ({"hip_version": "6.4"}, "2.13.0+rocm6.4", None, "6.4", "cuda"),
         ({"torch_version": "2.11.0+rocm7.13.0"}, "2.11.0+rocm7.13.0", None, "7.13.0", "cuda"),
-        ({"torch_version": "2.13.0+rocm10.0.0", "hip_version": "7.15.26333"}, "2.13.0+rocm10.0.0", None, "10.0.0", "cuda"),
+        (
+            {"torch_version": "2.13.0+rocm10.0.0", "hip_version": "7.15.26333"},
+            "2.13.0+rocm10.0.0",
+            None,
+            "10.0.0",
+            "cuda",
+        ),
         ({"xpu_available": True}, "2.13.0+xpu", None, None, "xpu"),
         ({"torch_version": "2.9.0+xpu"}, "2.9.0+xpu", None, None, "xpu"),
         ({"torch_version": "2.9.1+cpu"}, "2.9.1+cpu", None, None, ""),
@@ -235,4 +243,6 @@ def test_a_build_lists_its_architectures_without_a_device(facts: dict[str, objec
 
 
 def test_a_build_for_nothing_lists_no_architectures() -> None:
-    assert [] == derived.architectures(HardwareProfile("cpu"), "cuda") + derived.architectures(HardwareProfile("cpu"), "xpu")
+    assert [] == derived.architectures(HardwareProfile("cpu"), "cuda") + derived.architectures(
+        HardwareProfile("cpu"), "xpu"
+    )

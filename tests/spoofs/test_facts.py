@@ -8,7 +8,7 @@ from pathlib import Path
 from spoofs.profiles import FACTS
 from tests.spoofs.machines import run
 
-# Runs on a machine, so that the stand-ins are there; asks each answer of every row by a profile that notes what is read.
+# Runs on a machine, so that the stand-ins are there; asks each answer of every row by a profile that notes its reads.
 RECORD = """
 import inspect, json, sys, types, pynvml, torch
 from spoofs import activate, devices, files, hooks, installed, tools
@@ -55,9 +55,11 @@ json.dump(cited, sys.stdout)
 
 
 def cited() -> dict[str, list[str]]:
+    """Answer -> the facts that it reads on any of the machines."""
     child = run("nvidia_cuda", RECORD, cwd=Path(__file__).parents[2])
     assert (0, "") == (child.returncode, child.stderr)
-    return json.loads(child.stdout)
+    said: dict[str, list[str]] = json.loads(child.stdout)
+    return said
 
 
 def test_every_answer_cites_a_fact_and_every_fact_is_cited() -> None:

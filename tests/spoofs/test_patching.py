@@ -24,13 +24,12 @@ def source() -> str:
         "torch.__version__ = '9.9'",
         "torch.device = type('device', (), {'__init__': lambda self, type: setattr(self, 'type', type)})",
     ]
-    for dotted in answers.MODULES:
-        lines.append(f"{dotted} = sys.modules[{dotted!r}] = types.ModuleType({dotted!r})")
-    for dotted in ("torch.cuda.device", "torch.xpu.device", "torch.accelerator.device_index"):
-        lines.append(f"{dotted} = type({dotted.rpartition('.')[2]!r}, (), {{}})")
+    lines += [f"{dotted} = sys.modules[{dotted!r}] = types.ModuleType({dotted!r})" for dotted in answers.MODULES]
+    classes = ("torch.cuda.device", "torch.xpu.device", "torch.accelerator.device_index")
+    lines += [f"{dotted} = type({dotted.rpartition('.')[2]!r}, (), {{}})" for dotted in classes]
     lines += [f"{dotted} = 'the host'" for dotted in answers.VALUES if dotted != "torch.__version__"]
     for dotted, answer in answers.FUNCTIONS.items():
-        signature = inspect.signature(answer)
+        signature = inspect.signature(answer)  # type: ignore[arg-type]
         parameters = signature.replace(parameters=list(signature.parameters.values())[1:])
         lines += [f"def probe{parameters}: return 'the host'", f"{dotted} = probe"]
     return "\n".join(lines) + "\n"
@@ -60,7 +59,8 @@ print(torch.cuda.get_device_name(), torch.cuda.get_device_name.spoofed(), torch.
 
 
 @pytest.mark.parametrize(
-    "dotted", ["torch.cuda.mem_get_info", "torch.version.hip", "torch.xpu.device.__enter__", "torch.backends.mps.get_name"]
+    "dotted",
+    ["torch.cuda.mem_get_info", "torch.version.hip", "torch.xpu.device.__enter__", "torch.backends.mps.get_name"],
 )
 def test_a_probe_that_was_renamed_fails_the_import_by_name(
     dotted: str, import_torch: Callable[..., CompletedProcess[str]]
@@ -104,7 +104,9 @@ def test_every_name_is_missed() -> None:
         torch = ModuleType("torch")
         own = SimpleNamespace(modules={"torch": torch})
         lines = text.replace("import sys, types", "import types").splitlines()
-        exec("\n".join(line for line in lines if not line.startswith(f"{dotted} = ")), {"sys": own, "__name__": "torch"})
+        exec(
+            "\n".join(line for line in lines if not line.startswith(f"{dotted} = ")), {"sys": own, "__name__": "torch"}
+        )
         with pytest.raises(ImportError, match=f" {dotted}(;| has changed its signature)"):
             list(patching.apply(torch, answers, profile))
 

@@ -18,7 +18,8 @@ import sys, torch
 from spoofs.answers import torch as answers
 modelled = {*answers.MODULES, *answers.TYPES, *answers.VALUES, *answers.FUNCTIONS}
 modules = [each for each in sys.modules if each.partition(".")[0] == "torch"]
-found = {f"{each}.{name}" for each in modules for name in vars(sys.modules[each]) if name == "__version__" or name[:2] != "__"}
+found = {f"{each}.{name}" for each in modules for name in vars(sys.modules[each])}
+found = {each for each in found if each.endswith(".__version__") or ".__" not in each}
 print(sorted(found ^ {each for each in modelled if each.rpartition(".")[0] in modules}))
 """
     child = run(machine, code)
@@ -64,7 +65,8 @@ def test_what_it_gives_can_be_pickled() -> None:
     """Results of probes travel to workers."""
     code = """
 import pickle, torch
-for each in (torch.device("cuda:1"), torch.__version__, torch.version.hip, torch.bfloat16, torch.cuda.get_device_properties(0)):
+properties = torch.cuda.get_device_properties(0)
+for each in (torch.device("cuda:1"), torch.__version__, torch.version.hip, torch.bfloat16, properties):
     again = pickle.loads(pickle.dumps(each)); print(repr(again) == repr(each))
 """
     child = run("nvidia_cuda", code)
@@ -73,7 +75,7 @@ for each in (torch.device("cuda:1"), torch.__version__, torch.version.hip, torch
 
 def test_a_property_that_no_fact_tells_names_the_mend() -> None:
     said = ask("nvidia_cuda", "torch.cuda.get_device_properties(0).L2_cache_size")
-    assert "state it in the device\\'s \"properties\"" in "".join(said.values())
+    assert 'state it in the device\\\'s "properties"' in "".join(said.values())
     device = {"name": "NVIDIA A100", "capability": (8, 0), "properties": {"L2_cache_size": 41943040}}
     stated = HardwareProfile("stated", cuda_available=True, devices=(device,))
     assert ["41943040"] == list(ask(stated, "torch.cuda.get_device_properties(0).L2_cache_size").values())

@@ -5,7 +5,12 @@ from tests.spoofs.probing import ask
 
 
 def test_uname_is_the_machines() -> None:
-    said = ask("apple_silicon_mlx", "os.uname().sysname, os.uname()[4]", "type(os.uname()) is os.uname_result", "len(os.uname())")
+    said = ask(
+        "apple_silicon_mlx",
+        "os.uname().sysname, os.uname()[4]",
+        "type(os.uname()) is os.uname_result",
+        "len(os.uname())",
+    )
     assert ["('Darwin', 'arm64')", "True", "5"] == list(said.values())
 
 

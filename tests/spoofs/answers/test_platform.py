@@ -29,7 +29,13 @@ LIBC = "".join(platform.libc_ver())
 )
 @every_python
 def test_the_line_of_a_system(python: str, machine: HardwareProfile, full: str, terse: str) -> None:
-    said = ask(machine, "platform.platform()", "platform.platform(aliased=True)", "platform.platform(terse=True)", python=python)
+    said = ask(
+        machine,
+        "platform.platform()",
+        "platform.platform(aliased=True)",
+        "platform.platform(terse=True)",
+        python=python,
+    )
     newer = ask(None, "sys.version_info >= (3, 13) and " + str(machine.system == "Darwin"), python=python)
     form = "-Mach-O" if "True" in newer.values() else ""
     assert [repr(full + form), repr(full + form), repr(terse)] == list(said.values())
@@ -38,7 +44,9 @@ def test_the_line_of_a_system(python: str, machine: HardwareProfile, full: str, 
 def test_linux_shows_its_c_library_and_its_processor_where_that_differs() -> None:
     assert f"Linux-{WSL.release}-x86_64-with-{LIBC}" in ask(WSL, "platform.platform()")["platform.platform()"]
     other = HardwareProfile("other", machine="aarch64", processor="Neoverse N1", release="6.1")
-    assert f"Linux-6.1-aarch64-Neoverse_N1-with-{LIBC}" in ask(other, "platform.platform(1, 1)")["platform.platform(1, 1)"]
+    assert (
+        f"Linux-6.1-aarch64-Neoverse_N1-with-{LIBC}" in ask(other, "platform.platform(1, 1)")["platform.platform(1, 1)"]
+    )
 
 
 @every_python
@@ -49,9 +57,9 @@ import os, platform, sys
 sys.path.insert(0, "")
 def ask():
     lines = [platform.platform(*each) for each in ((), (True,), (False, True), (True, True))]
-    return [*lines, platform.architecture(), platform.libc_ver(), platform.mac_ver(), platform.win32_ver(), platform.uname(),
-            platform.mac_ver("1", ("", "", ""), "m"), platform.win32_ver("1", "2", "3", "4"), platform.libc_ver("/bin/sh"),
-            platform.architecture("/bin/sh")]
+    bare = [platform.architecture(), platform.libc_ver(), platform.mac_ver(), platform.win32_ver(), platform.uname()]
+    return [*lines, *bare, platform.mac_ver("1", ("", "", ""), "m"), platform.win32_ver("1", "2", "3", "4"),
+            platform.libc_ver("/bin/sh"), platform.architecture("/bin/sh")]
 host, kernel, processor = ask(), os.uname(), platform.processor()
 from spoofs import activate, derived, profiles
 derived.VERSION[kernel.sysname] = kernel.version
@@ -70,7 +78,8 @@ def test_a_uname_is_whole(python: str) -> None:
         MAC,
         "tuple(platform.uname())[2:]",
         "platform.uname()[-1], len(platform.uname()), platform.uname().processor",
-        "[*platform.uname()] == [getattr(platform, field)() for field in 'system node release version machine processor'.split()]",
+        "[*platform.uname()] == [platform.system(), platform.node(), platform.release(), platform.version(),"
+        " platform.machine(), platform.processor()]",
         "'Darwin' in platform.uname(), type(platform.uname()) is platform.uname_result",
         python=python,
     )

@@ -25,5 +25,7 @@ def test_the_tag_of_a_machine(system: str, machine: str, tag: str) -> None:
 
 def test_the_standard_library_still_finds_its_own_files() -> None:
     """`sysconfig` reads a build file that is named after the host's platform."""
-    said = ask("apple_silicon_mlx", "bool(sysconfig.get_config_vars()['EXT_SUFFIX'])", "sysconfig.get_path('purelib') != ''")
+    said = ask(
+        "apple_silicon_mlx", "bool(sysconfig.get_config_vars()['EXT_SUFFIX'])", "sysconfig.get_path('purelib') != ''"
+    )
     assert ["True", "True"] == list(said.values())

@@ -1,4 +1,4 @@
-"""What `torch` says where agreement is not all: initialization, errors, selection, the strange answers of real builds."""
+"""What `torch` says where agreement is not all: initialization, errors, selection, what odd builds answer."""
 
 from __future__ import annotations
 
@@ -111,7 +111,13 @@ def test_is_available_never_raises(facts: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("source", NEEDS_CUDA)
 def test_the_first_call_that_needs_a_device_initializes(source: str) -> None:
-    said = ask("nvidia_cuda", "torch.cuda.is_available()", "torch.cuda.is_initialized()", source, "torch.cuda.is_initialized() ")
+    said = ask(
+        "nvidia_cuda",
+        "torch.cuda.is_available()",
+        "torch.cuda.is_initialized()",
+        source,
+        "torch.cuda.is_initialized() ",
+    )
     assert ["True", "False", "True"] == [value for key, value in said.items() if key != source]
     assert not said[source].startswith("raises")
 
@@ -324,7 +330,13 @@ def test_what_is_said_of_an_apple_gpu() -> None:
 
 @pytest.mark.parametrize(
     ("machine", "kind"),
-    [("nvidia_cuda", "cuda"), ("amd_rocm", "cuda"), ("intel_xpu", "xpu"), ("apple_silicon_mlx", "mps"), ("cpu_only", None)],
+    [
+        ("nvidia_cuda", "cuda"),
+        ("amd_rocm", "cuda"),
+        ("intel_xpu", "xpu"),
+        ("apple_silicon_mlx", "mps"),
+        ("cpu_only", None),
+    ],
 )
 def test_the_accelerator_is_the_one_that_torch_was_built_for(machine: str, kind: str | None) -> None:
     none = RuntimeError("Cannot access accelerator device when none is available.")

@@ -40,7 +40,7 @@ class Decided:
 
 
 # Where a machine that stands in no table is written down, for the tools that it runs; children leave it to the parent.
-_FOLDER = tempfile.TemporaryDirectory(prefix="machines-")
+FOLDER = tempfile.TemporaryDirectory(prefix="machines-")
 
 
 def become(machine: HardwareProfile) -> None:
@@ -49,7 +49,7 @@ def become(machine: HardwareProfile) -> None:
         os.environ.pop(variable, None)
     os.environ["HARDWARE_PROFILE"] = machine.name
     if machine not in PROFILES + CANARIES:
-        os.environ["HARDWARE_PROFILE"] = f"{_FOLDER.name}/{machine.name}.toml"
+        os.environ["HARDWARE_PROFILE"] = f"{FOLDER.name}/{machine.name}.toml"
         Path(os.environ["HARDWARE_PROFILE"]).write_text(capture.dump(machine), encoding="utf-8")
     activate.become(machine)
 

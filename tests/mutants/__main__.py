@@ -10,7 +10,7 @@ import argparse
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,13 +110,16 @@ def run(trials: list[Trial], subject: Subject, workers: int, verbose: bool) -> N
             print(f"killed  {trial.shown}\n        [{session.name}] {trial.killer}", flush=True)
 
 
-def sessions() -> list[Session]:
-    """The runs of the suite: on all combinations, on each profile, of the worker, and of the source's shape."""
+def sessions(parts: Collection[str]) -> list[Session]:
+    """The runs of the suite that these parts need: on combinations, on each profile, of the worker, of the shape."""
     trains = next(row for row in PROFILES if row.name == "apple_silicon_mlx")
-    return [
+    of_machines = [
         Session("combinations", None, OF_COMBINATIONS),
         *(Session(row.name, row, OF_THE_MACHINE) for row in PROFILES),
-        Session("worker", trains, OF_THE_WORKER),
+    ]
+    return [
+        *(of_machines if {"dispatch", "facts"} & set(parts) else ()),
+        *([Session("worker", trains, OF_THE_WORKER)] if "worker" in parts else ()),
         Session("shape", trains, ("tests/studio",), shape=True),
     ]
 
@@ -146,18 +149,19 @@ def controls(sessions: list[Session], subject: Subject, workers: int) -> None:
 
 def trials(part: str, subject: Subject, sessions: dict[str, Session]) -> list[Trial]:
     """The mutants of a part, each with the sessions that reach it, the likeliest to kill it first."""
-    host, worker, shape = sessions["combinations"], sessions["worker"], sessions["shape"]
     if part == "facts":
+        host = sessions["combinations"]
         return [
             Trial(part, row, what, what, [sessions[row.name], host] if row.name in sessions else [host])
             for what, row in facts.mutants()
         ]
     if part == "worker":
-        found, likely = targets.worker_mutants(subject), [worker]
+        found, likely = targets.worker_mutants(subject), [sessions["worker"]]
     else:
-        found, likely = targets.dispatch_mutants(subject), [host, *(sessions[row.name] for row in PROFILES)]
+        likely = [sessions[name] for name in ("combinations", *(row.name for row in PROFILES))]
+        found = targets.dispatch_mutants(subject)
     return [
-        Trial(part, mutant, str(mutant), mutant.key, [*(each for each in likely if each.reaches(mutant)), shape])
+        Trial(part, mutant, str(mutant), mutant.key, [*(each for each in likely if each.reaches(mutant)), sessions["shape"]])
         for mutant in found
     ]
 
@@ -194,7 +198,7 @@ def main() -> int:
         measuring.warm(subject)
     except (SubjectError, forks.Died) as error:
         parser.error(str(error))
-    by_name = {session.name: session for session in sessions()}
+    by_name = {session.name: session for session in sessions(chosen.only or PARTS)}
     controls(list(by_name.values()), subject, chosen.workers)
     well = True
     for part in chosen.only or PARTS:

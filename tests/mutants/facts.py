@@ -9,13 +9,18 @@ from spoofs.profiles import CANARIES, FACTS, PROFILES, HardwareProfile, ProfileE
 
 
 def mutants() -> Iterator[tuple[str, HardwareProfile]]:
-    """What was done -> the row that is left, for every stated fact; without those that the rule for rows refuses."""
+    """What was done -> the row that is left, for every stated fact of every row.
+
+    Devices that no fact is left to answer for go with it; what the rule for rows refuses even so is left out.
+    """
     for row in PROFILES + CANARIES:
         for what, facts in _changes(row):
-            try:
-                yield f"{row.name}: {what}", HardwareProfile(row.name, **facts)
-            except ProfileError:
-                continue
+            for left in (facts, {fact: value for fact, value in facts.items() if fact != "devices"}):
+                try:
+                    yield f"{row.name}: {what}", HardwareProfile(row.name, **left)
+                except ProfileError:
+                    continue
+                break
 
 
 def _changes(row: HardwareProfile) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -115,7 +115,6 @@ def _walk(root: ast.AST) -> Iterator[ast.AST]:
     if isinstance(root, ast.Expr) and isinstance(root.value, ast.Constant):
         return
     if isinstance(root, ast.Call) and dotted(root.func).startswith(_WORDS):
-        yield root
         return
     yield root
     for child in ast.iter_child_nodes(root):

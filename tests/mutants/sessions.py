@@ -67,6 +67,7 @@ class Session:
             os.environ.update(environment(self.machine.name), HARDWARE_PROFILE_APPLIED=self.machine.name)
             measuring.become(self.machine)
         options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--subject", str(subject.root)]
+        options += ["--basetemp", f"{measuring.FOLDER.name}/{os.getpid()}"]
         # pytest would rewrite its plugins, and warns of those that this process has loaded before.
         options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
         return int(pytest.main([*options, *files], plugins=[watch]))

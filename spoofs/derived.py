@@ -216,10 +216,10 @@ def _leading_number(entry):
 def _affine(found, mask):
     """The devices of Intel that a mask of Level Zero names by index, "1", or by tile, "0.1": in their own order.
 
-    What names no device is passed over, and an empty mask is none.
+    What names no device is passed over; an empty mask is none, and so is the runtime's own word "default".
     https://oneapi-src.github.io/level-zero-spec/level-zero/latest/core/PROG.html#affinity-mask
     """
-    if not mask:
+    if mask in (None, "", "default"):
         return found
     entries = [entry.strip() for entry in mask.split(",")]
     kept = []

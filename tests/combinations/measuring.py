@@ -43,6 +43,13 @@ class Decided:
 FOLDER = tempfile.TemporaryDirectory(prefix="machines-")
 
 
+def folder(name: str) -> str:
+    """A new folder for this process alone."""
+    path = Path(FOLDER.name, f"{name}-{os.getpid()}")
+    path.mkdir()
+    return str(path)
+
+
 def become(machine: HardwareProfile) -> None:
     """Make this process the machine, with the switches that it states and no others."""
     for variable in machines.VARIABLES:

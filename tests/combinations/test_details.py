@@ -1,13 +1,11 @@
-"""What the detection says beside its verdicts: the line it prints, whether training is off and why, masks it sets.
-
-The texts are those of the releases since 2026.8; a release that has no such word is not held to it.
-"""
+"""What the detection says beside its verdicts: the line it prints, whether training is off and why, masks it sets."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
-import os
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -17,56 +15,81 @@ import pytest
 from spoofs.profiles import MI300X, MLX, PROFILES, T4, HardwareProfile
 from tests import forks
 from tests.combinations import measuring
+from tests.combinations.details import (
+    UNKNOWN,
+    Prepare,
+    Refusing,
+    detection,
+    fails,
+    import_fails,
+    installed_without_torch,
+    settled_without_torch,
+    torch_on_disk_is_broken,
+    without_the_repair,
+)
 from tests.studio.subject import Subject
 
-ROWS = {row.name: row for row in PROFILES}
 NO_BACKEND = "CPU training backend (no PyTorch/MLX GPU backend available)"
 FLOORS = {"mlx": "0.22.0", "mlx-lm": "0.31.2", "mlx-vlm": "0.4.4"}
+MISSING = "; ".join(f"{name} is not installed (needs >={floor})" for name, floor in FLOORS.items())
+CUDA = "NVIDIA GeForce RTX 4090"  # what a row without devices has
+XPU = "Intel(R) Data Center GPU Max 1550"
 W7900 = {"name": "AMD Radeon PRO W7900", "arch": "gfx1100"}
+A100 = {"name": "NVIDIA A100"}
 SDK = "2.13.0+rocm7.1"
+ON_BUS = {"devices": (T4,), "tools": {"nvidia-smi": {}}}  # a card that torch does not reach
 
-
-def mac(name: str, **facts: Any) -> HardwareProfile:
-    """A Mac of Apple's own make."""
-    return HardwareProfile(name, system="Darwin", machine="arm64", **facts)
-
-
-def both(name: str, **environment: str) -> HardwareProfile:
-    """A machine with a CUDA and an XPU device."""
-    return HardwareProfile(name, cuda_available=True, xpu_available=True, environment=environment)
+NAMED = {row.name: row for row in PROFILES}
 
 
 def told(*said: str, **rest: Any) -> dict[str, Any]:
     """What the detection leaves behind where training is on; `rest` says what differs."""
-    lines = [f"Hardware detected: {said[0]}", *said[1:]]
-    return {"said": lines, "chat_only": False, "reason": None, "detail": None, "cuda_mask": None} | rest
+    usual = {"said": [f"Hardware detected: {said[0]}", *said[1:]], "warned": [], "chat_only": False, "reason": None}
+    usual |= {"detail": None, "vendors": [], "hint": None, "rosetta": False, "left over": None, "cuda_mask": None}
+    return usual | rest
 
 
-def off(reason: str, detail: str | None = None) -> dict[str, Any]:
+def off(reason: str, detail: str | None = None, **rest: Any) -> dict[str, Any]:
     """What it leaves behind where no device can train."""
-    return told(NO_BACKEND, chat_only=True, reason=reason, detail=detail)
+    return told(NO_BACKEND, chat_only=True, reason=reason, detail=detail, **rest)
 
 
-MISSING = "; ".join(f"{name} is not installed (needs >={floor})" for name, floor in FLOORS.items())
-DEFAULT_XPU = "Intel(R) Data Center GPU Max 1550"
-DEFAULT_CUDA = "NVIDIA GeForce RTX 4090"
+def mismatch(reason: str, detail: str) -> dict[str, Any]:
+    """The same on a machine whose NVIDIA card this torch cannot use."""
+    return off(reason, detail, vendors=["nvidia"], hint=reason)
 
-DETAILS: list[tuple[HardwareProfile, dict[str, Any]]] = [
-    (ROWS["nvidia_cuda"], told("CUDA -- Tesla T4")),
-    (ROWS["amd_rocm"], told("ROCm (HIP 6.1) -- AMD Instinct MI300X")),
-    (ROWS["intel_xpu"], told("XPU — Intel(R) Arc(TM) A770 Graphics")),
-    (ROWS["apple_silicon_mlx"], told("MLX — Apple Silicon (arm64)")),
-    (ROWS["apple_silicon_no_mlx"], off("mlx_unavailable", MISSING)),
-    (ROWS["linux_arm64_with_mlx"], off("no_gpu")),
-    (ROWS["cpu_only"], off("no_gpu")),
-    (
-        HardwareProfile("two_cards", cuda_available=True, devices=(T4, {"name": "NVIDIA A100"})),
+
+Facts = dict[str, Any]
+MAC: Facts = {"system": "Darwin", "machine": "arm64"}
+BOTH: Facts = {"cuda_available": True, "xpu_available": True}
+TORCHLESS: Facts = {"packages": {"torch": None}}
+
+
+def environment(**variables: str) -> Facts:
+    """Switches and masks."""
+    return {"environment": variables}
+
+
+# Machine -> its facts (or the profile of that name), what was done to the process, what is left behind.
+DETAILS: dict[str, tuple[Facts | HardwareProfile, Prepare | None, dict[str, Any]]] = {
+    "nvidia_cuda": (NAMED["nvidia_cuda"], None, told("CUDA -- Tesla T4")),
+    "amd_rocm": (NAMED["amd_rocm"], None, told("ROCm (HIP 6.1) -- AMD Instinct MI300X")),
+    "intel_xpu": (NAMED["intel_xpu"], None, told("XPU — Intel(R) Arc(TM) A770 Graphics")),
+    "apple_silicon_mlx": (NAMED["apple_silicon_mlx"], None, told("MLX — Apple Silicon (arm64)")),
+    "apple_silicon_no_mlx": (NAMED["apple_silicon_no_mlx"], None, off("mlx_unavailable", MISSING)),
+    "linux_arm64_with_mlx": (NAMED["linux_arm64_with_mlx"], None, off("no_gpu")),
+    "cpu_only": (NAMED["cpu_only"], None, off("no_gpu")),
+    # All cards are named where there are several.
+    "two_cards": (
+        {"cuda_available": True, "devices": (T4, A100)},
+        None,
         told(
             "CUDA -- Tesla T4", "CUDA devices (2, CUDA_DEVICE_ORDER=PCI_BUS_ID):", "  [0] Tesla T4", "  [1] NVIDIA A100"
         ),
     ),
-    (
-        HardwareProfile("two_amd", cuda_available=True, hip_version="6.1", devices=(W7900, MI300X)),
+    "two_amd": (
+        {"cuda_available": True, "hip_version": "6.1", "devices": (W7900, MI300X)},
+        None,
         told(
             "ROCm (HIP 6.1) -- AMD Radeon PRO W7900",
             "ROCm devices (2):",
@@ -74,163 +97,338 @@ DETAILS: list[tuple[HardwareProfile, dict[str, Any]]] = [
             "  [1] AMD Instinct MI300X",
         ),
     ),
-    (
-        HardwareProfile("amd_sdk", cuda_available=True, torch_version=SDK),
+    "amd_sdk": (
+        {"cuda_available": True, "torch_version": SDK},
+        None,
         told(f"ROCm (HIP {SDK}) -- AMD Radeon PRO W7900"),
     ),
     # CUDA goes first, however much else there is; what was asked for explicitly goes before it, and says so.
-    (both("both"), told(f"CUDA -- {DEFAULT_CUDA}")),
-    (both("both_mask_alone", ZE_AFFINITY_MASK="0"), told(f"CUDA -- {DEFAULT_CUDA}")),
-    (
-        both("both_forced", UNSLOTH_FORCE_XPU="1"),
-        told(f"XPU -- {DEFAULT_XPU} (UNSLOTH_FORCE_XPU=1)", cuda_mask=""),
+    "both": (BOTH, None, told(f"CUDA -- {CUDA}")),
+    "both_mask_alone": (BOTH | environment(ZE_AFFINITY_MASK="0"), None, told(f"CUDA -- {CUDA}")),
+    "both_forced": (
+        BOTH | environment(UNSLOTH_FORCE_XPU="1"),
+        None,
+        told(f"XPU -- {XPU} (UNSLOTH_FORCE_XPU=1)", cuda_mask=""),
     ),
-    (
-        both("both_forced_masked", UNSLOTH_FORCE_XPU="1", ZE_AFFINITY_MASK="0"),
-        told(f"XPU -- {DEFAULT_XPU} (UNSLOTH_FORCE_XPU=1 + ZE_AFFINITY_MASK)", cuda_mask=""),
+    "both_forced_masked": (
+        BOTH | environment(UNSLOTH_FORCE_XPU="1", ZE_AFFINITY_MASK="0"),
+        None,
+        told(f"XPU -- {XPU} (UNSLOTH_FORCE_XPU=1 + ZE_AFFINITY_MASK)", cuda_mask=""),
     ),
-    (
-        both("both_forced_hidden", UNSLOTH_FORCE_XPU="1", CUDA_VISIBLE_DEVICES=" -1 "),
-        told(f"XPU -- {DEFAULT_XPU} (UNSLOTH_FORCE_XPU=1)", cuda_mask=" -1 "),
+    "both_forced_hidden": (
+        BOTH | environment(UNSLOTH_FORCE_XPU="1", CUDA_VISIBLE_DEVICES=" -1 "),
+        None,
+        told(f"XPU -- {XPU} (UNSLOTH_FORCE_XPU=1)", cuda_mask=" -1 "),
     ),
-    (
-        both("both_masked_hidden", ZE_AFFINITY_MASK="0", CUDA_VISIBLE_DEVICES="-1"),
-        told(f"XPU -- {DEFAULT_XPU} (ZE_AFFINITY_MASK hint honoured)", cuda_mask="-1"),
+    "both_masked_hidden": (
+        BOTH | environment(ZE_AFFINITY_MASK="0", CUDA_VISIBLE_DEVICES="-1"),
+        None,
+        told(f"XPU -- {XPU} (ZE_AFFINITY_MASK hint honoured)", cuda_mask="-1"),
     ),
-    (both("both_hidden", CUDA_VISIBLE_DEVICES="-1"), told(f"XPU — {DEFAULT_XPU}", cuda_mask="-1")),
-    (
-        HardwareProfile("xpu_forced", xpu_available=True, environment={"UNSLOTH_FORCE_XPU": "1"}),
-        told(f"XPU -- {DEFAULT_XPU} (UNSLOTH_FORCE_XPU=1)"),
+    "both_hidden": (
+        BOTH | environment(CUDA_VISIBLE_DEVICES="-1"),
+        None,
+        told(f"XPU — {XPU}", cuda_mask="-1"),
     ),
-    (
-        HardwareProfile("cuda_forced", cuda_available=True, environment={"UNSLOTH_FORCE_XPU": "1"}),
-        told(f"CUDA -- {DEFAULT_CUDA}"),
+    # Level Zero takes these two for no mask at all, so neither is a hint.
+    "both_hidden_default": (
+        BOTH | environment(ZE_AFFINITY_MASK="default", CUDA_VISIBLE_DEVICES="-1"),
+        None,
+        told(f"XPU — {XPU}", cuda_mask="-1"),
     ),
-    (
-        HardwareProfile(
-            "cuda_no_such_probe",
-            cuda_available=True,
-            torch_lacks=("torch.xpu",),
-            environment={"UNSLOTH_FORCE_XPU": "1"},
+    "both_hidden_empty": (
+        BOTH | environment(ZE_AFFINITY_MASK="", CUDA_VISIBLE_DEVICES="-1"),
+        None,
+        told(f"XPU — {XPU}", cuda_mask="-1"),
+    ),
+    "xpu_forced": (
+        {"xpu_available": True} | environment(UNSLOTH_FORCE_XPU="1"),
+        None,
+        told(f"XPU -- {XPU} (UNSLOTH_FORCE_XPU=1)"),
+    ),
+    "cuda_forced": (
+        {"cuda_available": True} | environment(UNSLOTH_FORCE_XPU="1"),
+        None,
+        told(f"CUDA -- {CUDA}"),
+    ),
+    # An older torch lacks the probe; a wedged driver raises at it.
+    "cuda_forced_no_probe": (
+        {"cuda_available": True, "torch_lacks": ("torch.xpu",)} | environment(UNSLOTH_FORCE_XPU="1"),
+        None,
+        told(f"CUDA -- {CUDA}"),
+    ),
+    "no_probe": ({"torch_lacks": ("torch.xpu",)}, None, off("no_gpu")),
+    "no_hip": ({"cuda_available": True, "torch_lacks": ("torch.version.hip",)}, None, told(f"CUDA -- {CUDA}")),
+    "cuda_raises": (BOTH, fails("torch.cuda.is_available"), told(f"XPU — {XPU}")),
+    "forced_xpu_raises": (
+        BOTH | environment(UNSLOTH_FORCE_XPU="1"),
+        fails("torch.xpu.is_available"),
+        told(f"CUDA -- {CUDA}"),
+    ),
+    "xpu_raises": ({"xpu_available": True}, fails("torch.xpu.is_available"), off("no_gpu")),
+    "xpu_name_raises": (
+        {"xpu_available": True},
+        fails("torch.xpu.get_device_name"),
+        told("XPU — <unavailable>"),
+    ),
+    "cuda_name_raises": (
+        {"cuda_available": True, "devices": (T4, A100)},
+        fails("torch.cuda.get_device_properties"),
+        told(
+            "CUDA -- <unavailable>",
+            "CUDA devices (2, CUDA_DEVICE_ORDER=PCI_BUS_ID):",
+            "  [0] <unavailable>",
+            "  [1] <unavailable>",
         ),
-        told(f"CUDA -- {DEFAULT_CUDA}"),
-    ),
-    (HardwareProfile("no_such_probe", torch_lacks=("torch.xpu",)), off("no_gpu")),
-    (
-        HardwareProfile("no_hip_attribute", cuda_available=True, torch_lacks=("torch.version.hip",)),
-        told(f"CUDA -- {DEFAULT_CUDA}"),
     ),
     # MLX counts as a whole.
-    (mac("mlx_at_the_floors", packages=FLOORS), told("MLX — Apple Silicon (arm64)")),
-    (
-        mac("mlx_old", packages={**FLOORS, "mlx": "0.21.9", "mlx-vlm": "0.4.3"}),
+    "mlx_at_the_floors": (MAC | {"packages": FLOORS}, None, told("MLX — Apple Silicon (arm64)")),
+    "mlx_old": (
+        MAC | {"packages": {**FLOORS, "mlx": "0.21.9", "mlx-vlm": "0.4.3"}},
+        None,
         off("mlx_unavailable", "mlx 0.21.9 is older than 0.22.0; mlx-vlm 0.4.3 is older than 0.4.4"),
     ),
-    (
-        mac("mlx_lm_old", packages={**FLOORS, "mlx-lm": "0.31.1"}),
+    "mlx_lm_old": (
+        MAC | {"packages": {**FLOORS, "mlx-lm": "0.31.1"}},
+        None,
         off("mlx_unavailable", "mlx-lm 0.31.1 is older than 0.31.2"),
     ),
-    (
-        mac("mlx_lm_broken", packages={**MLX, "mlx-lm": {"version": "0.32.2", "error": "ImportError: no libmlx"}}),
+    "mlx_lm_broken": (
+        MAC | {"packages": {**MLX, "mlx-lm": {"version": "0.32.2", "error": "ImportError: no libmlx"}}},
+        None,
         off("mlx_unavailable", "mlx_lm does not import (ImportError: no libmlx)"),
     ),
-    (
-        mac("mlx_vlm_broken", packages={**MLX, "mlx-vlm": {"version": "0.7.9", "error": "OSError: no libmlx"}}),
+    "mlx_vlm_broken": (
+        MAC | {"packages": {**MLX, "mlx-vlm": {"version": "0.7.9", "error": "OSError: no libmlx"}}},
+        None,
         off("mlx_unavailable", "mlx_vlm does not import (OSError: no libmlx)"),
     ),
-    (
-        mac("mlx_lm_absent", packages={**MLX, "mlx-lm": None}),
+    "mlx_lm_absent": (
+        MAC | {"packages": {**MLX, "mlx-lm": None}},
+        None,
         off("mlx_unavailable", "mlx-lm is not installed (needs >=0.31.2)"),
     ),
-    # The other reasons.
-    (
-        HardwareProfile(
-            "torch_broken", packages={"torch": {"version": "2.13.0+cu130", "error": "OSError: libcudart.so.13"}}
-        ),
-        off("detection_failed"),
+    "no_version_check": (
+        MAC | {"packages": MLX},
+        import_fails("packaging.version", ImportError("no packaging")),
+        off("mlx_unavailable", "the version check could not run (ImportError: no packaging)"),
     ),
-    (HardwareProfile("torch_absent", packages={"torch": None}), off("no_gpu")),
-    (HardwareProfile("intel_mac", system="Darwin"), off("intel_mac")),
-    (HardwareProfile("intel_mac_asked", system="Darwin", tools={"sysctl": "0\n"}), off("intel_mac")),
-    (
-        HardwareProfile("intel_mac_failing", system="Darwin", tools={"sysctl": {"output": "1\n", "status": 1}}),
+    # Without the module that measures the stack, mlx alone decides.
+    "no_repair": (MAC | {"packages": {"mlx": "0.32.4"}}, without_the_repair, told("MLX — Apple Silicon (arm64)")),
+    "no_repair_no_mlx": (MAC, without_the_repair, off("mlx_unavailable")),
+    # The other reasons.
+    "torch_broken": (
+        {"packages": {"torch": {"version": "2.13.0+cu130", "error": "OSError: libcudart.so.13"}}},
+        None,
+        off("detection_failed", warned=["torch fails"]),
+    ),
+    "torch_absent": (TORCHLESS, None, off("no_gpu")),
+    "torch_absent_with_card": (TORCHLESS | ON_BUS, None, off("no_gpu")),
+    "no_torch": (MAC, installed_without_torch, off("no_torch")),
+    "no_torch_mlx_broken": (
+        MAC | {"packages": {"mlx": "0.32.4"}},
+        installed_without_torch,
+        off("mlx_unavailable", MISSING.partition("; ")[2]),
+    ),
+    "no_torch_settled": (MAC | {"packages": {"mlx": "0.32.4"}}, settled_without_torch, off("no_torch")),
+    "no_torch_on_linux": (TORCHLESS | ON_BUS, installed_without_torch, off("no_torch", hint="no_torch")),
+    "no_torch_no_card": (TORCHLESS, installed_without_torch, off("no_gpu")),
+    "no_torch_yet_torch": (ON_BUS, installed_without_torch, mismatch("torch_cpu_build", "2.13.0+cpu")),
+    "cpu_wheel": (ON_BUS, None, mismatch("torch_cpu_build", "2.13.0+cpu")),
+    "cpu_wheel_wanted": (ON_BUS | environment(UNSLOTH_TORCH_INDEX_FAMILY="cpu"), None, off("no_gpu")),
+    "cuda_wheel_no_driver": (
+        ON_BUS | {"cuda_version": "13.0"},
+        None,
+        mismatch("torch_cuda_unavailable", "2.13.0+cu130"),
+    ),
+    "card_hidden": (ON_BUS | environment(CUDA_VISIBLE_DEVICES=""), None, off("no_gpu", cuda_mask="")),
+    "wheel_broken": (
+        ON_BUS,
+        torch_on_disk_is_broken,
+        mismatch("torch_cuda_unavailable", "2.13.0+cu130") | {"warned": ["torch fails"]},
+    ),
+    "wheel_broken_no_card": ({}, torch_on_disk_is_broken, off("detection_failed", warned=["torch fails"])),
+    "wheel_broken_hidden": (
+        ON_BUS | environment(CUDA_VISIBLE_DEVICES="-1"),
+        torch_on_disk_is_broken,
+        off("detection_failed", warned=["torch fails"], cuda_mask="-1"),
+    ),
+    "wheel_broken_cpu_wanted": (
+        ON_BUS | environment(UNSLOTH_TORCH_INDEX_FAMILY="cpu"),
+        torch_on_disk_is_broken,
+        off("detection_failed", warned=["torch fails"]),
+    ),
+    "intel_mac": ({"system": "Darwin"}, None, off("intel_mac")),
+    "intel_mac_asked": ({"system": "Darwin", "tools": {"sysctl": "0\n"}}, None, off("intel_mac")),
+    "intel_mac_fails": (
+        {"system": "Darwin", "tools": {"sysctl": {"output": "1\n", "status": 1}}},
+        None,
         off("intel_mac"),
     ),
-    (HardwareProfile("rosetta", system="Darwin", tools={"sysctl": "1\n"}), off("rosetta")),
-    (HardwareProfile("windows", system="Windows", machine="AMD64"), off("no_gpu")),
-]
+    "intel_mac_no_tool": ({"system": "Darwin", "tools": {"sysctl": None}}, None, off("intel_mac")),
+    "mac_of_no_make": ({"system": "Darwin", "machine": "AMD64", "tools": {"sysctl": "1\n"}}, None, off("intel_mac")),
+    "linux_sysctl": ({"tools": {"sysctl": "1\n"}}, None, off("no_gpu")),
+    "rosetta": ({"system": "Darwin", "tools": {"sysctl": "1\n"}}, None, off("rosetta", rosetta=True)),
+    "windows": ({"system": "Windows", "machine": "AMD64"}, None, off("no_gpu")),
+}
 
 
-def _detect(machine: HardwareProfile, subject: Subject) -> Callable[[], Any]:
-    def job() -> Any:
-        measuring.become(machine)
-        subject.go_on_path()
-        from utils.hardware import hardware
-
-        def detect() -> dict[str, Any]:
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said):
-                hardware.detect_hardware()
-            lines = said.getvalue().splitlines()
-            return {
-                "said": [
-                    line
-                    for line in lines
-                    if line.startswith(("Hardware detected", "CUDA devices", "ROCm devices", "  ["))
-                ],
-                "chat_only": hardware.CHAT_ONLY,
-                "reason": getattr(hardware, "CHAT_ONLY_REASON", "unknown"),
-                "detail": getattr(hardware, "CHAT_ONLY_DETAIL", "unknown"),
-                "cuda_mask": os.environ.get("CUDA_VISIBLE_DEVICES"),
-            }
-
-        first = detect()
-        decided = hardware.DEVICE, hardware.IS_ROCM
-        hardware.DEVICE, hardware.CHAT_ONLY, hardware.IS_ROCM = None, not hardware.CHAT_ONLY, not hardware.IS_ROCM
-        for name in ("CHAT_ONLY_REASON", "CHAT_ONLY_DETAIL"):
-            if hasattr(hardware, name):
-                setattr(hardware, name, "of an earlier pass")
-        environment = {**os.environ}
-        os.environ.pop("CUDA_VISIBLE_DEVICES", None)
-        os.environ.update(machine.environment)
-        again = detect()
-        os.environ.update(environment)
-        return [first, again, decided == (hardware.DEVICE, hardware.IS_ROCM)]
-
-    return job
+def machine(name: str) -> HardwareProfile:
+    """The row of that name."""
+    facts = DETAILS[name][0]
+    return facts if isinstance(facts, HardwareProfile) else HardwareProfile(name, **facts)
 
 
 @pytest.fixture(scope="session")
-def details(subject: Subject) -> Callable[[HardwareProfile], Any]:
+def details(subject: Subject) -> Callable[[str], Any]:
     """Asks a machine, once, what two passes in one process left behind, and whether both came to the same verdict."""
 
     @cache
-    def ask(machine: HardwareProfile) -> Any:
-        ((_, answer),) = forks.run([_detect(machine, subject)])
+    def ask(name: str) -> Any:
+        ((_, answer),) = forks.run([detection(machine(name), DETAILS[name][1], subject)])
         assert isinstance(answer, list), answer
         return answer
 
     return ask
 
 
-@pytest.mark.parametrize(("machine", "wanted"), DETAILS, ids=[row.name for row, _ in DETAILS])
-def test_the_detection_says_what_it_found(
-    details: Callable[[HardwareProfile], Any], machine: HardwareProfile, wanted: dict[str, Any]
-) -> None:
+def _known(found: dict[str, Any], of: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in of.items() if found[key] != UNKNOWN}
+
+
+@pytest.mark.parametrize("name", DETAILS)
+def test_the_detection_says_what_it_found(details: Callable[[str], Any], name: str) -> None:
     """The line it prints, CHAT_ONLY with its reason and detail, and CUDA's mask for the children."""
-    found = details(machine)[0]
+    found = details(name)[0]
 
-    assert {key: value for key, value in wanted.items() if found[key] != "unknown"} == {
-        key: value for key, value in found.items() if value != "unknown"
-    }
+    assert _known(found, DETAILS[name][2]) == _known(found, found)
 
 
-@pytest.mark.parametrize("machine", [row for row, _ in DETAILS], ids=lambda row: row.name)
-def test_a_second_pass_remembers_nothing_of_the_first(
-    details: Callable[[HardwareProfile], Any], machine: HardwareProfile
-) -> None:
+@pytest.mark.parametrize("name", DETAILS)
+def test_a_second_pass_remembers_nothing_of_the_first(details: Callable[[str], Any], name: str) -> None:
     """Detection is asked again in the same process; whatever stood there before, it says the same."""
-    first, again, same = details(machine)
+    first, again, same = details(name)
 
-    assert first == again
+    # A broken torch is told of once, until something changes.
+    assert {**first, "warned": again["warned"]} == again
+    assert again["warned"] in ([], first["warned"])
     assert same
+
+
+# --- how often, and what counts as broken ------------------------------------------------------------------------
+
+
+def _on(row: HardwareProfile, subject: Subject, work: Callable[[Any], Any]) -> Any:
+    """What `work`, given the subject's hardware module, answers in a child that is the machine."""
+
+    def job() -> Any:
+        measuring.become(row)
+        subject.go_on_path()
+        with contextlib.redirect_stdout(io.StringIO()):
+            return work(importlib.import_module("utils.hardware.hardware"))
+
+    ((_, answer),) = forks.run([job])
+    assert not isinstance(answer, forks.Died), answer
+    return answer
+
+
+def test_a_broken_torch_is_tried_once_until_something_changes(subject: Subject) -> None:
+    """A failed import is slow: it is tried again only in the next epoch, or where someone else has imported torch."""
+
+    def work(hardware: Any) -> Any:
+        finder = Refusing("torch", OSError("libcudart.so.13"))
+        found = []
+
+        def detected() -> None:
+            found.append([hardware.detect_hardware().name, finder.asked, hardware.TORCH_IMPORT_ERROR])
+
+        detected()
+        detected()
+        hardware.invalidate_detection()
+        detected()
+        finder.error = None
+        detected()
+        hardware.invalidate_detection()
+        detected()
+        return found
+
+    broken = repr(OSError("libcudart.so.13"))
+    # The label of the wheel on disk is read by finding torch, which the finder sees too: only imports are counted here.
+    found = _on(NAMED["nvidia_cuda"], subject, work)
+    assert ["CPU", "CPU", "CPU", "CPU", "CUDA"] == [device for device, _, _ in found]
+    assert [broken, broken, broken, broken, None] == [error for _, _, error in found]
+
+
+def test_a_torch_that_another_thread_imported_is_taken(subject: Subject) -> None:
+    """After a failed import, a torch that is there in the same epoch counts, and the error is forgotten."""
+
+    def work(hardware: Any) -> Any:
+        finder = Refusing("torch", OSError("libcudart.so.13"))
+        first = hardware.detect_hardware().name
+        sys.meta_path.remove(finder)
+        importlib.import_module("torch")
+        return [first, hardware.detect_hardware().name, hardware.CHAT_ONLY_REASON, hardware.TORCH_IMPORT_ERROR]
+
+    assert ["CPU", "CUDA", None, None] == _on(NAMED["nvidia_cuda"], subject, work)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ModuleNotFoundError("No module named 'torch'", name="torch"), "no_gpu"),
+        (ModuleNotFoundError("No module named 'torch._C'", name="torch._C"), "detection_failed"),
+        (ImportError("cannot import name 'cuda' from 'torch'", name="torch"), "detection_failed"),
+        (OSError("libcudart.so.13"), "detection_failed"),
+    ],
+    ids=["absent", "a part is absent", "a name is absent", "a library is absent"],
+)
+def test_only_an_absent_torch_is_no_torch(subject: Subject, error: Exception, reason: str) -> None:
+    """Whatever else the import raises is a torch that is installed and broken."""
+
+    def work(hardware: Any) -> Any:
+        Refusing("torch", error)
+        hardware.detect_hardware()
+        return hardware.CHAT_ONLY_REASON
+
+    assert reason == _on(NAMED["cpu_only"], subject, work)
+
+
+def test_what_a_failed_import_left_behind_is_cleared(subject: Subject) -> None:
+    """Parts of torch without a torch would serve the next import half a package."""
+
+    def work(hardware: Any) -> Any:
+        sys.modules["torch.half"] = type(sys)("torch.half")
+        Refusing("torch", OSError("libcudart.so.13"))
+        hardware.detect_hardware()
+        return "torch.half" in sys.modules
+
+    assert not _on(NAMED["cpu_only"], subject, work)
+
+
+def test_a_broken_mlx_stack_is_imported_once_a_pass(subject: Subject) -> None:
+    """Such an import can park: what the gate measured is what the reason is told from."""
+
+    def work(hardware: Any) -> Any:
+        finder = Refusing("mlx_vlm", OSError("no libmlx"))
+        hardware.detect_hardware()
+        return [finder.asked, hardware.CHAT_ONLY_DETAIL]
+
+    assert [1, "mlx_vlm does not import (OSError: no libmlx)"] == _on(NAMED["apple_silicon_mlx"], subject, work)
+
+
+def test_the_whole_stack_is_imported_part_by_part(subject: Subject) -> None:
+    """Each of the four imports that Studio needs is tried, and the one that fails is named."""
+
+    def work_on(module: str) -> Callable[[Any], Any]:
+        def work(hardware: Any) -> Any:
+            Refusing(module, OSError("gone"))
+            for name in [name for name in sys.modules if name.partition(".")[0] == "mlx"]:
+                del sys.modules[name]
+            hardware.detect_hardware()
+            return hardware.CHAT_ONLY_DETAIL
+
+        return work
+
+    names = ("mlx", "mlx_lm", "mlx_vlm")
+    found = [_on(NAMED["apple_silicon_mlx"], subject, work_on(name)) for name in names]
+    assert [f"{name} does not import (OSError: gone)" for name in ("mlx.core", "mlx_lm", "mlx_vlm")] == found

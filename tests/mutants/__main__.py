@@ -161,7 +161,13 @@ def trials(part: str, subject: Subject, sessions: dict[str, Session]) -> list[Tr
         likely = [sessions[name] for name in ("combinations", *(row.name for row in PROFILES))]
         found = targets.dispatch_mutants(subject)
     return [
-        Trial(part, mutant, str(mutant), mutant.key, [*(each for each in likely if each.reaches(mutant)), sessions["shape"]])
+        Trial(
+            part,
+            mutant,
+            str(mutant),
+            mutant.key,
+            [*(each for each in likely if each.reaches(mutant)), sessions["shape"]],
+        )
         for mutant in found
     ]
 

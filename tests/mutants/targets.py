@@ -26,7 +26,7 @@ DISPATCH = {
         "_ze_affinity_mask",
         "_xpu_device_name_or_placeholder",
         "_print_cuda_device_list",
-        "detect_hardware",
+        
     ),
     MLX_REPAIR: (
         "_MLX_MIN_VERSIONS",

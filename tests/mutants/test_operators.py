@@ -22,7 +22,10 @@ SLIPS = {
     },
     "x = not y": {("negate a predicate", "x = (y)")},
     "if y: z()": {("negate a predicate", "if (not y): z()")},
-    "x = a if y else b": {("negate a predicate", "x = a if (not y) else b"), ("swap two branches", "x = (b if y else a)")},
+    "x = a if y else b": {
+        ("negate a predicate", "x = a if (not y) else b"),
+        ("swap two branches", "x = (b if y else a)"),
+    },
     "x = a < b": {("swap a comparison", "x = (a <= b)")},
     "x = a is None": {("swap a comparison", "x = (a is not None)")},
     "x = a in b": {("swap a comparison", "x = (a not in b)")},
@@ -36,7 +39,11 @@ SLIPS = {
     "x = getattr(v, 'hip', None)": {("rename what is asked", "x = getattr(v, ('hip_'), None)")},
     "import torch": {("rename what is asked", "import torch_")},
     "f(a, token=b)": {("drop a keyword argument", "(f(a))")},
-    "x = a[1:b + 1]": {("drop a bound", "x = a[1:]"), ("drop a bound", "x = a[:b + 1]"), ("drop a bound's step", "x = a[1:(b)]")},
+    "x = a[1:b + 1]": {
+        ("drop a bound", "x = a[1:]"),
+        ("drop a bound", "x = a[:b + 1]"),
+        ("drop a bound's step", "x = a[1:(b)]"),
+    },
     "for x in y:\n    continue": {("drop an exit", "for x in y:\n    pass")},
     "if a == 1:\n    b()\nelse:\n    c()": {
         ("swap a comparison", "if (a != 1):\n    b()\nelse:\n    c()"),

@@ -318,7 +318,7 @@ def fidelity(session: nox.Session) -> None:
     name = f"fidelity-{hashlib.sha256(beside.read_bytes()).hexdigest()[:8]}-{site_packages(session).parent.name}"
     shelve(session, "what is real beside torch", name, "--no-deps", "--require-hashes", f"--requirement={beside}")
     use(session, "test")
-    unspoofed(session, "tests/fidelity")
+    unspoofed(session, "tests/fidelity", workers="auto")
 
 
 @nox.session(default=False)

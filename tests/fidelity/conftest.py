@@ -19,7 +19,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print how much was compared; nothing is a failure of `test_something_is_compared_on_every_machine`."""
+    """Print how much was compared; that it is something is a part of the comparison itself."""
     counts = [
         value
         for outcome in ("passed", "failed")

@@ -1,4 +1,4 @@
-"""What the detection leaves behind beside its verdicts, and the states of a machine that are no facts of its hardware."""
+"""What the detection leaves behind beside its verdicts, and states of a machine that are no facts of its hardware."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAID = ("Hardware detected", "CUDA devices", "ROCm devices", "  [")
 WARNED = {"torch is installed but failed to import": "torch fails", "hides the AMD GPU": "AMD hidden"}
 
 Prepare = Callable[[], None]
-"""What is done to the process before the detection: with the subject on the path, and the machine's answers in place."""
+"""What is done to the process before the detection: the subject on the path, the machine's answers in place."""
 
 
 def fails(probe: str) -> Prepare:

@@ -28,8 +28,8 @@ from tests.studio.verdicts import ROOT
 
 # Tests that read the shape of the subject's source and never run it: what they alone kill is killed weakly.
 SHAPE = ("has_the_shape", "guard_rejects_every_slip", "before_the_gate")
-# Tests that ask in interpreters of their own, which see the subject as it lies on disk, or that doctor it themselves.
-ELSEWHERE = ("takes_priority_over", "forked_machine", "test_a_wrong_subject", "every_machine_is_decided")
+# Tests that ask in interpreters of their own, which see the subject as it lies on disk, or that count the whole suite.
+ELSEWHERE = ("takes_priority_over", "suite_is_whole")
 # The worker asks the machine nothing, so that its tests run on one: the one that trains with MLX.
 OF_THE_WORKER = ("tests/studio/behaviors", "tests/studio/test_mlx_training_worker_behaviors.py")
 OF_COMBINATIONS = ("tests/combinations/test_details.py", "tests/combinations/test_off_the_diagonal.py")

@@ -26,7 +26,6 @@ DISPATCH = {
         "_ze_affinity_mask",
         "_xpu_device_name_or_placeholder",
         "_print_cuda_device_list",
-        
     ),
     MLX_REPAIR: (
         "_MLX_MIN_VERSIONS",

@@ -5,10 +5,6 @@ class ProfileError(Exception):
     """A profile that cannot be answered; the message is one line that names profile, fact and mend."""
 
 
-_read_only = type(type.__dict__)  # the type of a read-only view of a dict, without importing `types`
-_NONE = _read_only({})
-
-
 class HardwareProfile:
     """One machine, as facts. Frozen; equal when all facts are; its repr is a row that can be pasted below.
 
@@ -35,15 +31,11 @@ class HardwareProfile:
     mps_available: bool = False
     devices: tuple[dict, ...] = ()  # name, capability, total_memory, free_memory (bytes), arch, integrated, ...
     # the rest of the machine
-    packages: dict = (
-        _NONE  # distribution -> version; None: absent; {"version", "error", "at", "module"}: docs/limits.md
-    )
-    environment: dict = _NONE  # variables that are set on it, masks above all
-    tools: dict = (
-        _NONE  # command -> what it prints; None: absent; {"output", "status", "seconds"}; {}: as the facts say
-    )
+    packages: dict = {}  # distribution -> version; None: absent; {"version", "error", "at", "module"}: docs/limits.md
+    environment: dict = {}  # variables that are set on it, masks above all
+    tools: dict = {}  # command -> what it prints; None: absent; {"output", "status", "seconds"}; {}: as the facts say
     nvml: str | None = None  # "absent": no pynvml; "DriverNotLoaded": nvmlInit fails; "CALL: ERROR": a call does
-    files: dict = _NONE  # path -> text, of the few files that detection reads; None: absent
+    files: dict = {}  # path -> text, of the few files that detection reads; None: absent
 
     def __init__(self, name: str, **facts):
         _check(name, facts)
@@ -80,6 +72,11 @@ class HardwareProfile:
 
     def __hash__(self):
         return hash(self.name)
+
+
+_read_only = type(type.__dict__)  # the type of a read-only view of a dict, without importing `types`
+HardwareProfile.packages = HardwareProfile.environment = _read_only({})
+HardwareProfile.tools = HardwareProfile.files = _read_only({})
 
 
 def _copied(value):

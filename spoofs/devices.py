@@ -98,7 +98,7 @@ def number(profile, kind, device, optional=True):
     """The index that an argument means: a number, "cuda:1", a `torch.device`, a context manager, or the current one.
 
     Raises as torch does for a string that names no device (RuntimeError) or one of another kind (ValueError), and,
-    unless `optional`, for one without an index.
+    unless `optional`, for one without an index. None where torch was not built for the kind and so has no current one.
     """
     if isinstance(device, int):
         return device
@@ -113,7 +113,20 @@ def number(profile, kind, device, optional=True):
         return where.idx
     if not optional:
         raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{where}")
-    return current(profile, kind)
+    return current(profile, kind) if derived.is_built(profile, kind) else None
+
+
+def reset(profile, kind, device):
+    """`reset_peak_memory_stats`: what is not built has no such call, which is all that torch then says of it."""
+    index = number(profile, kind, device)
+    if not derived.is_built(profile, kind):
+        raise no_call(f"_{kind}_resetPeakMemoryStats")
+    at(profile, kind, index)
+
+
+def no_call(name):
+    """The error of a function that asks for a part of torch's library which was not built."""
+    return AttributeError(f"module 'torch._C' has no attribute '{name}'")
 
 
 def at(profile, kind, index):

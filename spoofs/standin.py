@@ -12,13 +12,21 @@ class StandIn(ModuleType):
     """A module that has the modelled names only; any other raises AttributeError that says so."""
 
     def __getattr__(self, name):
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        said = f"module {self.__name__!r} has no attribute {name!r}"
         package = self.__name__.partition(".")[0]
+        if (name.startswith("__") and name.endswith("__")) or f"{self.__name__}.{name}".startswith(_lacking(package)):
+            raise AttributeError(said)
         raise AttributeError(
-            f"module {self.__name__!r} has no attribute {name!r}: this is a stand-in that models the probes listed by "
+            f"{said}: this is a stand-in that models the probes listed by "
             f"`python -m spoofs show {spoofs.active.profile.name}`; for the rest install the real {package}"
         )
+
+
+def _lacking(package):
+    """What the machine's release of the package does not have either."""
+    if package not in hooks.ANSWERS:
+        return ()
+    return patching.lacking(hooks.answers(package), spoofs.active.profile)
 
 
 def build(name):

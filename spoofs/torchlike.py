@@ -3,7 +3,7 @@
 import sys
 
 
-class Version(str):
+class TorchVersion(str):
     """`torch.__version__`: a string that compares as a version (PEP 440) with strings and with tuples."""
 
     __slots__ = ()
@@ -93,6 +93,8 @@ class Device:
         if isinstance(type, Device):
             type, index = type.type, type.index
         elif isinstance(type, int):
+            if type < 0:
+                raise RuntimeError("Device index must not be negative")
             accelerator = sys.modules["torch"].accelerator.current_accelerator()
             if accelerator is None:
                 raise RuntimeError("Cannot access accelerator device when none is available.")

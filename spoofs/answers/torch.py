@@ -28,7 +28,7 @@ MODULES = (
 def version(profile):
     """`torch.__version__`, in the real package's own type where it is there."""
     real = sys.modules.get("torch.torch_version")
-    return (real.TorchVersion if real else torchlike.Version)(derived.torch_version(profile))
+    return (real.TorchVersion if real else torchlike.TorchVersion)(derived.torch_version(profile))
 
 
 # torch.cuda
@@ -66,6 +66,8 @@ def cuda_current_device(profile):
 def cuda_set_device(profile, device):
     index = devices.number(profile, "cuda", device, optional=False)
     if index >= 0:
+        if not derived.is_built(profile, "cuda"):
+            raise devices.no_call("_cuda_setDevice")
         devices.select(profile, "cuda", index)
 
 
@@ -119,7 +121,7 @@ def cuda_synchronize(profile, device=None):
 
 
 def cuda_reset_peak_memory_stats(profile, device=None):
-    devices.at(profile, "cuda", devices.number(profile, "cuda", device))
+    devices.reset(profile, "cuda", device)
 
 
 def cuda_set_per_process_memory_fraction(profile, fraction, device=None):
@@ -225,7 +227,7 @@ def xpu_synchronize(profile, device=None):
 
 
 def xpu_reset_peak_memory_stats(profile, device=None):
-    devices.at(profile, "xpu", devices.number(profile, "xpu", device))
+    devices.reset(profile, "xpu", device)
 
 
 def xpu_device_init(profile, self, device):
@@ -302,7 +304,7 @@ def _mps(profile, call, kind=RuntimeError):
     for found in devices.seen(profile, "mps"):
         return found
     if kind is AttributeError:
-        raise AttributeError(f"module 'torch._C' has no attribute '{call}'")
+        raise devices.no_call(call)
     raise _no_mps(call)
 
 
@@ -336,9 +338,9 @@ def accelerator_current_device_index(profile):
 
 
 def accelerator_set_device_index(profile, device, /):
-    kind, index = _accelerator(profile, device, optional=False)
-    if index >= 0:
-        devices.select(profile, kind, index)
+    if isinstance(device, int) and device < 0:
+        return
+    devices.select(profile, *_accelerator(profile, device, optional=False))
 
 
 def accelerator_get_device_capability(profile, device=None, /):
@@ -382,6 +384,8 @@ def _accelerator(profile, device=None, optional=True):
         if where.type != kind:
             raise ValueError(f"{where.type} doesn't match the current accelerator {kind}.")
         where = where.index
+    if not isinstance(where, int):
+        where = None
     if where is None and not optional:
         raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
     if kind is None:

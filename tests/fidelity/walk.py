@@ -1,6 +1,7 @@
 """Run on a machine: ask every modelled name of torch, with every kind of argument, and print what came of it as JSON.
 
-`walk.py real` asks the real torch as it is patched, `walk.py stand-in` the stand-in, with the real one off the path.
+`walk.py real` asks the real torch as it is patched, `walk.py stand-in` the stand-in, with the real one off the path;
+`walk.py host`, on no machine, asks the real torch as it is.
 """
 
 from __future__ import annotations
@@ -80,18 +81,22 @@ def main(mode: str) -> None:
         sys.path[:] = [entry for entry in sys.path if not Path(entry, "torch").is_dir()]
     import torch
 
+    sys.path.append(str(Path(__file__).parents[2]))
+    import spoofs
     from spoofs import hooks, patching
     from spoofs.standin import StandIn
 
     assert isinstance(torch, StandIn) == (mode == "stand-in"), "the other torch was imported"
+    assert (spoofs.active is None) == (mode == "host")
     answers = hooks.answers("torch")
-    gone = patching.lacking(answers, sys.modules["spoofs"].active.profile)
+    gone = patching.lacking(answers, spoofs.active.profile) if spoofs.active else ()
     functions = {name for name in answers.FUNCTIONS if not name.startswith(gone)}
     said: dict[str, Any] = {}
+    scope = {"__name__": "__main__", "torch": torch, "within": within}
 
     def ask(label: str, source: str) -> None:
         try:
-            said[label] = ["value", plain(eval(source))]
+            said[label] = ["value", plain(eval(source, scope))]
         except Exception as error:  # noqa: BLE001 - what it raises is what is compared
             said[label] = ["error", type(error).__name__, str(error)]
 

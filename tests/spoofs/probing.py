@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
+from spoofs import derived
+from spoofs.profiles import HardwareProfile
 from tests.spoofs.machines import run
 
 # What `importlib.metadata` and the like need no import statement for.
@@ -31,3 +34,14 @@ def ask(machine: Any, *sources: str, **options: Any) -> dict[str, str]:
 def as_said(value: object) -> str:
     """How `ask` gives a value, or an exception that is raised."""
     return f"raises {value!r}" if isinstance(value, Exception) else repr(value)
+
+
+def visible(profile: HardwareProfile, kind: str) -> tuple[Any, ...]:
+    """The devices that the machine's own masks leave."""
+    before = dict(os.environ)
+    try:
+        os.environ.update(profile.environment)
+        return tuple(derived.visible(profile, kind))
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

@@ -12,7 +12,7 @@ from spoofs import derived, hooks, installed, inventory
 from spoofs.profiles import CANARIES, PROFILES, HardwareProfile
 from tests.spoofs.field_cases import CASES
 from tests.spoofs.machines import INTERPRETERS
-from tests.spoofs.probing import ask
+from tests.spoofs.probing import ask, visible
 
 MACHINES = [*PROFILES, *CANARIES, *(case.machine for case in CASES)]
 ORDINALS = "for each in range(torch.{kind}.device_count())"
@@ -24,17 +24,6 @@ class Fact(NamedTuple):
     says: Callable[[HardwareProfile], Any]
     ways: tuple[str, ...]
     where: Callable[[HardwareProfile], bool] = lambda profile: True
-
-
-def visible(profile: HardwareProfile, kind: str) -> tuple[Any, ...]:
-    """The devices that the machine's own masks leave."""
-    before = dict(os.environ)
-    try:
-        os.environ.update(profile.environment)
-        return tuple(derived.visible(profile, kind))
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 def has(name: str) -> Callable[[HardwareProfile], bool]:

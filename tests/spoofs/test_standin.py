@@ -36,6 +36,12 @@ def test_any_other_name_says_what_is_modelled_and_what_to_install(name: str) -> 
     assert {name: f"raises {AttributeError(said)!r}"} == ask("cpu_only", name)
 
 
+def test_what_the_machines_release_lacks_is_missed_in_pythons_own_words() -> None:
+    old = HardwareProfile("old", torch_version="2.0.1")
+    error = AttributeError("module 'torch' has no attribute 'xpu'")
+    assert {"torch.xpu": f"raises {error!r}"} == ask(old, "torch.xpu")
+
+
 def test_probing_for_an_optional_part_is_answered_no() -> None:
     """`hasattr` and `getattr` with a default are how software looks for `torch.npu`, `torch.hpu` and their like."""
     said = ask("cpu_only", "hasattr(torch, 'npu')", "getattr(torch, 'hpu', None)", "hasattr(torch, '__path__')")

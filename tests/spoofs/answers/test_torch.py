@@ -26,8 +26,6 @@ NEEDS_CUDA = [
     "torch.cuda.get_device_properties(0)",
     "torch.cuda.mem_get_info()",
     "torch.cuda.synchronize()",
-    "torch.cuda.set_device(0)",
-    "torch.cuda.reset_peak_memory_stats()",
     "torch.cuda.set_per_process_memory_fraction(0.5)",
 ]
 NEEDS_XPU = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
+import importlib.util
 import io
 import sys
 from collections.abc import Callable
@@ -27,6 +27,7 @@ from tests.combinations.details import (
     torch_on_disk_is_broken,
     without_the_repair,
 )
+from tests.studio.guards.gate import ZOO_RUNTIME, zoo_path
 from tests.studio.subject import Subject
 
 NO_BACKEND = "CPU training backend (no PyTorch/MLX GPU backend available)"
@@ -270,6 +271,11 @@ DETAILS: dict[str, tuple[Facts | HardwareProfile, Prepare | None, dict[str, Any]
     "linux_sysctl": ({"tools": {"sysctl": "1\n"}}, None, off("no_gpu")),
     "rosetta": ({"system": "Darwin", "tools": {"sysctl": "1\n"}}, None, off("rosetta", rosetta=True)),
     "windows": ({"system": "Windows", "machine": "AMD64"}, None, off("no_gpu")),
+    "rosetta_in_vain": (  # the tool hangs: the subject waits two seconds for it
+        {"system": "Darwin", "tools": {"sysctl": {"output": "1\n", "seconds": 4}}},
+        None,
+        off("intel_mac"),
+    ),
 }
 
 
@@ -414,6 +420,43 @@ def test_a_broken_mlx_stack_is_imported_once_a_pass(subject: Subject) -> None:
         return [finder.asked, hardware.CHAT_ONLY_DETAIL]
 
     assert [1, "mlx_vlm does not import (OSError: no libmlx)"] == _on(NAMED["apple_silicon_mlx"], subject, work)
+
+
+def test_the_reason_is_measured_where_nobody_has(subject: Subject) -> None:
+    """Asked outside of a pass, the detail is what the stack lacks, and nothing where it lacks nothing."""
+
+    def work(hardware: Any) -> Any:
+        return hardware._mlx_stack_detail()
+
+    assert MISSING == _on(NAMED["apple_silicon_no_mlx"], subject, work)
+    assert _on(NAMED["apple_silicon_mlx"], subject, work) is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "decides"),
+    [
+        (MAC | {"packages": MLX}, True),
+        (MAC | {"packages": MLX} | environment(UNSLOTH_FORCE_GPU_PATH="0"), True),
+        (MAC | {"packages": MLX} | environment(UNSLOTH_FORCE_GPU_PATH="1"), False),
+        (MAC, False),
+        ({"system": "Darwin", "packages": MLX}, False),
+        ({"machine": "arm64", "packages": MLX}, False),
+        ({}, False),
+    ],
+    ids=["Apple with MLX", "switch at 0", "forced off", "no MLX", "Intel", "Linux", "nothing"],
+)
+def test_the_zoo_decides_as_the_gate_does(subject: Subject, facts: Facts, decides: bool) -> None:
+    """unsloth_zoo.mlx, which the gate asks last, asks for itself: on every machine, by the same facts."""
+
+    def work(_: Any) -> Any:
+        spec = importlib.util.spec_from_file_location("runtime", zoo_path(subject, ZOO_RUNTIME))
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.is_mlx_available()
+
+    assert decides is _on(HardwareProfile("any", **facts), subject, work)
 
 
 def test_the_whole_stack_is_imported_part_by_part(subject: Subject) -> None:

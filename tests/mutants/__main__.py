@@ -105,7 +105,7 @@ def run(trials: list[Trial], subject: Subject, workers: int, verbose: bool) -> N
             continue
         trial.killer, trial.how = killer, "shape" if session.shape else how
         if not session.shape:  # that stays the last resort
-            session.kills.update((trial.file, killer.partition("::")[0]))
+            session.kills.update((trial.file, killer))
         if verbose:
             print(f"killed  {trial.shown}\n        [{session.name}] {trial.killer}", flush=True)
 

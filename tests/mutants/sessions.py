@@ -50,7 +50,7 @@ class Session:
     tests: dict[str, list[str]] = field(default_factory=dict)
     """File of the subject -> the test files that execute any of it."""
     kills: Counter[str] = field(default_factory=Counter)
-    """File of the subject, or test file -> how many mutants were killed here of the one, by the other."""
+    """File of the subject, or test -> how many mutants were killed here of the one, by the other: the best go first."""
     lines: dict[str, set[int]] = field(default_factory=dict)
     """File of the subject -> the lines that this process executed."""
 
@@ -76,8 +76,8 @@ class Session:
 class Watch:
     """A pytest plugin that says how far a run came and which test failed first."""
 
-    def __init__(self, shape: bool, on_test: Callable[[str], object] = lambda file: None) -> None:
-        self.shape = shape
+    def __init__(self, session: Session, on_test: Callable[[str], object] = lambda file: None) -> None:
+        self.session = session
         self.on_test = on_test
         self.ran = 0
         self.killer: str | None = None
@@ -88,9 +88,10 @@ class Watch:
         items[:] = [
             item
             for item in items
-            if any(name in item.nodeid for name in SHAPE) == self.shape
+            if any(name in item.nodeid for name in SHAPE) == self.session.shape
             and not any(name in item.nodeid for name in ELSEWHERE)
         ]
+        items.sort(key=lambda item: -self.session.kills[item.nodeid])
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.ran += 1
@@ -110,7 +111,7 @@ def control(session: Session, subject: Subject, files: Iterable[str]) -> Callabl
     def job() -> dict[str, Any]:
         paths = {str(subject.path(file)): file for file in files}
         measured = coverage.Coverage(data_file=None, config_file=False, include=list(paths))
-        watch = Watch(session.shape, measured.switch_context)
+        watch = Watch(session, measured.switch_context)
         before = set(sys.modules)
         measured.start()
         status = session.run(subject, watch, session.arguments)
@@ -135,16 +136,16 @@ def attempt(mutant: Mutant | None, session: Session, subject: Subject) -> Callab
     def job() -> dict[str, Any]:
         if mutant is not None:
             _mutate(mutant, subject)
-        if session.machine is None:
-            rows = sorted(list(machines.rows())[::STEP], key=lambda row: -session.kills[row.name])
-            wrong = next((each for each in measuring.decide(rows, subject, workers=1) if each.wrong), None)
-            if wrong is not None:
-                return {"killer": f"{wrong.machine.name}::{wrong.wrong[0]}", "how": "test"}
-        watch = Watch(session.shape)
         files = session.arguments
         if mutant is not None and session.tests[mutant.file] and not session.shape:
-            files = tuple(sorted(session.tests[mutant.file], key=lambda file: (-session.kills[file], file)))
-        return _verdict(session.run(subject, watch, files), watch)
+            files = tuple(session.tests[mutant.file])
+        watch = Watch(session)
+        verdict = _verdict(session.run(subject, watch, files), watch)
+        if session.machine is not None or verdict["killer"] is not None:
+            return verdict
+        sample = list(machines.rows())[::STEP]
+        wrong = next((each for each in measuring.decide(sample, subject, workers=1) if each.wrong), None)
+        return verdict if wrong is None else {"killer": f"{wrong.machine.name}: {wrong.wrong[0]}", "how": "test"}
 
     return job
 
@@ -159,7 +160,7 @@ def attempt_fact(row: HardwareProfile, session: Session, subject: Subject) -> Ca
             for module in list(sys.modules.values()):
                 if getattr(module, table, None) is stated:
                     setattr(module, table, other)
-        watch = Watch(session.shape)
+        watch = Watch(session)
         here = session if session.machine is None else Session(session.name, row, session.arguments)
         return _verdict(here.run(subject, watch, session.arguments), watch)
 

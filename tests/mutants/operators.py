@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -42,6 +43,8 @@ class Mutant:
     start: int
     end: int
     replacement: str
+    nth: int = 1
+    """Which one it is of those that look alike in this function."""
 
     @property
     def lines(self) -> range:
@@ -51,7 +54,8 @@ class Mutant:
     @property
     def key(self) -> str:
         """What names it in the list of equivalent ones: no line number, which other releases move."""
-        return f"{self.file} {self.scope}: {self.before} -> {self.after}"
+        nth = f" ({self.nth})" if self.nth > 1 else ""
+        return f"{self.file} {self.scope}: {self.before} -> {self.after}{nth}"
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} {self.before} -> {self.after}"
@@ -86,7 +90,12 @@ def mutants(file: str, text: str, roots: Sequence[ast.AST], lines: set[int] | No
                 before = _short(ast.unparse(node) or source[start:end].decode())
                 spot = (file, node.lineno, node.end_lineno, scope, operator, before, shown or _short(replacement))
                 found[start, end, replacement] = Mutant(*spot, start, end, replacement)
-    return sorted(found.values())
+    seen: Counter[str] = Counter()
+    numbered = []
+    for mutant in sorted(found.values()):
+        seen[mutant.key] += 1
+        numbered.append(replace(mutant, nth=seen[mutant.key]))
+    return numbered
 
 
 def _unparse(after: ast.AST, node: Any) -> str:

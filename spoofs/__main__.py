@@ -1,4 +1,4 @@
-"""Looking at a machine by hand: `python -m spoofs list`, `show NAME`, `run NAME -- COMMAND ...`; `record` writes one."""
+"""A machine by hand: `python -m spoofs list`, `show NAME`, `run NAME -- COMMAND ...`; `record` writes one."""
 
 from __future__ import annotations
 

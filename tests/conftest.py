@@ -73,8 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
     profile = os.environ.get("HARDWARE_PROFILE")
     if profile and spoofs.active is None:
         raise pytest.UsageError(
-            f"HARDWARE_PROFILE={profile}, but this interpreter is not spoofed: put the absolute path of spoofs/startup on "
-            f"PYTHONPATH, or run `nox -s {profile}`"
+            f"HARDWARE_PROFILE={profile}, but this interpreter is not spoofed: put the absolute path of spoofs/startup "
+            f"on PYTHONPATH, or run `nox -s {profile}`"
         )
     if spoofs.active is not None and spoofs.active.real and not hasattr(config, "workerinput"):
         from spoofs import record
@@ -136,7 +136,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> object:
 
 def _escaped() -> list[str]:
     """The children of this run that saw the host, each with its command, wherever in the tree they were started."""
-    here = spoofs.active.escaped if spoofs.active is not None else []
+    here: list[str] = spoofs.active.escaped if spoofs.active is not None else []
     return list(dict.fromkeys([*here, *escapes.collected(os.environ.get(ESCAPES))]))
 
 

@@ -19,8 +19,8 @@ def _line(cells: tuple[str, ...]) -> str:
 
 def _row(profile: HardwareProfile) -> str:
     name, *facts = columns(profile)
-    verdicts = [{True: "T", False: "F"}.get(value, value) for value in expected(profile, {}).as_dict().values()]
-    return _line((f"`{name}`", *facts, *map(str, verdicts)))
+    verdicts = map(str, expected(profile, {}).as_dict().values())
+    return _line((f"`{name}`", *facts, *({"True": "T", "False": "F"}.get(verdict, verdict) for verdict in verdicts)))
 
 
 def profile_table() -> str:

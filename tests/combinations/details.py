@@ -38,6 +38,23 @@ def fails(probe: str) -> Prepare:
     return prepare
 
 
+def answers_yes(probe: str) -> Prepare:
+    """A probe that was asked before the mask was set, and keeps what it said."""
+
+    def prepare() -> None:
+        module, _, name = probe.rpartition(".")
+        importlib.import_module("torch")
+        setattr(sys.modules[module], name, lambda: True)
+
+    return prepare
+
+
+def without_device_order() -> None:
+    """Somebody has taken away the order of devices that the subject sets as it is imported."""
+    importlib.import_module("utils.hardware.hardware")
+    os.environ.pop("CUDA_DEVICE_ORDER", None)
+
+
 class Refusing:
     """A finder that fails the import of one module with an error, and counts how often it is asked."""
 

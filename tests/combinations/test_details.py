@@ -19,12 +19,14 @@ from tests.combinations.details import (
     UNKNOWN,
     Prepare,
     Refusing,
+    answers_yes,
     detection,
     fails,
     import_fails,
     installed_without_torch,
     settled_without_torch,
     torch_on_disk_is_broken,
+    without_device_order,
     without_the_repair,
 )
 from tests.studio.guards.gate import ZOO_RUNTIME, zoo_path
@@ -88,6 +90,11 @@ DETAILS: dict[str, tuple[Facts | HardwareProfile, Prepare | None, dict[str, Any]
             "CUDA -- Tesla T4", "CUDA devices (2, CUDA_DEVICE_ORDER=PCI_BUS_ID):", "  [0] Tesla T4", "  [1] NVIDIA A100"
         ),
     ),
+    "two_cards_in_no_order": (
+        {"cuda_available": True, "devices": (T4, A100)},
+        without_device_order,
+        told("CUDA -- NVIDIA A100", "CUDA devices (2, CUDA_DEVICE_ORDER=default):", "  [0] NVIDIA A100", "  [1] Tesla T4"),
+    ),
     "two_amd": (
         {"cuda_available": True, "hip_version": "6.1", "devices": (W7900, MI300X)},
         None,
@@ -97,6 +104,11 @@ DETAILS: dict[str, tuple[Facts | HardwareProfile, Prepare | None, dict[str, Any]
             "  [0] AMD Radeon PRO W7900",
             "  [1] AMD Instinct MI300X",
         ),
+    ),
+    "amd_untagged": (  # a ROCm build of one's own: no tag, and the attribute
+        {"cuda_available": True, "torch_version": "2.13.0", "hip_version": "6.1"},
+        None,
+        told("ROCm (HIP 6.1) -- AMD Radeon PRO W7900"),
     ),
     "amd_sdk": (
         {"cuda_available": True, "torch_version": SDK},
@@ -130,6 +142,33 @@ DETAILS: dict[str, tuple[Facts | HardwareProfile, Prepare | None, dict[str, Any]
         BOTH | environment(CUDA_VISIBLE_DEVICES="-1"),
         None,
         told(f"XPU — {XPU}", cuda_mask="-1"),
+    ),
+    # A mask that names a card hides none; one that was set too late for torch hides it all the same.
+    "both_masked_named": (
+        BOTH | environment(ZE_AFFINITY_MASK="0", CUDA_VISIBLE_DEVICES="0"),
+        None,
+        told(f"CUDA -- {CUDA}", cuda_mask="0"),
+    ),
+    "both_masked_late": (
+        BOTH | environment(ZE_AFFINITY_MASK="0", CUDA_VISIBLE_DEVICES="-1"),
+        answers_yes("torch.cuda.is_available"),
+        told(f"XPU -- {XPU} (ZE_AFFINITY_MASK hint honoured)", cuda_mask="-1"),
+    ),
+    "both_masked_late_empty": (
+        BOTH | environment(ZE_AFFINITY_MASK="0", CUDA_VISIBLE_DEVICES=""),
+        answers_yes("torch.cuda.is_available"),
+        told(f"XPU -- {XPU} (ZE_AFFINITY_MASK hint honoured)", cuda_mask=""),
+    ),
+    "both_forced_late": (
+        BOTH | environment(UNSLOTH_FORCE_XPU="1", CUDA_VISIBLE_DEVICES="-1"),
+        answers_yes("torch.cuda.is_available"),
+        told(f"XPU -- {XPU} (UNSLOTH_FORCE_XPU=1)", cuda_mask="-1"),
+    ),
+    # The mask is a hint where CUDA is not there to be hidden.
+    "xpu_masked": (
+        {"xpu_available": True} | environment(ZE_AFFINITY_MASK="0"),
+        None,
+        told(f"XPU -- {XPU} (ZE_AFFINITY_MASK hint honoured)"),
     ),
     # Level Zero takes these two for no mask at all, so neither is a hint.
     "both_hidden_default": (
@@ -245,6 +284,11 @@ DETAILS: dict[str, tuple[Facts | HardwareProfile, Prepare | None, dict[str, Any]
     "card_hidden": (ON_BUS | environment(CUDA_VISIBLE_DEVICES=""), None, off("no_gpu", cuda_mask="")),
     "wheel_broken": (
         ON_BUS,
+        torch_on_disk_is_broken,
+        mismatch("torch_cuda_unavailable", "2.13.0+cu130") | {"warned": ["torch fails"]},
+    ),
+    "wheel_broken_stray_mask": (  # a mask of AMD's hides no card of NVIDIA's, once the inventory has answered
+        ON_BUS | environment(HIP_VISIBLE_DEVICES=""),
         torch_on_disk_is_broken,
         mismatch("torch_cuda_unavailable", "2.13.0+cu130") | {"warned": ["torch fails"]},
     ),
@@ -430,6 +474,19 @@ def test_the_reason_is_measured_where_nobody_has(subject: Subject) -> None:
 
     assert MISSING == _on(NAMED["apple_silicon_no_mlx"], subject, work)
     assert _on(NAMED["apple_silicon_mlx"], subject, work) is None
+
+
+def test_a_hidden_card_leaves_no_complaint_about_a_broken_wheel(subject: Subject) -> None:
+    """What the health routes are told of the build afterwards is what the detection found: nothing to mend."""
+
+    def work(hardware: Any) -> Any:
+        torch_on_disk_is_broken()
+        hardware.detect_hardware()
+        return hardware.torch_build_snapshot(block=False)["reason"]
+
+    facts = ON_BUS | environment(CUDA_VISIBLE_DEVICES="-1")
+    assert _on(HardwareProfile("hidden", **facts), subject, work) is None
+    assert "torch_cuda_unavailable" == _on(HardwareProfile("seen", **ON_BUS), subject, work)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ DETAILS: dict[str, tuple[Facts | HardwareProfile, Prepare | None, dict[str, Any]
     "two_cards_in_no_order": (
         {"cuda_available": True, "devices": (T4, A100)},
         without_device_order,
-        told("CUDA -- NVIDIA A100", "CUDA devices (2, CUDA_DEVICE_ORDER=default):", "  [0] NVIDIA A100", "  [1] Tesla T4"),
+        told("CUDA -- Tesla T4", "CUDA devices (2, CUDA_DEVICE_ORDER=default):", "  [0] Tesla T4", "  [1] NVIDIA A100"),
     ),
     "two_amd": (
         {"cuda_available": True, "hip_version": "6.1", "devices": (W7900, MI300X)},

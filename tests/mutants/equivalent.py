@@ -12,6 +12,14 @@ _SYSCTL = (
 )
 _TORCH_TRIED = "TORCH_IMPORT_ERROR is not None and _TORCH_IMPORT_FAILED_EPOC ... orch' not in sys.modules)"
 _NONE_IS_NO = "every caller asks only whether it holds, and None holds as little as False"
+_LOCKED = f"{_HARDWARE} _detect_hardware_locked:"
+_XPU = f"{_LOCKED} hasattr(torch, 'xpu') and torch.xpu.is_available() -> without hasattr(torch, 'xpu')"
+_NO_XPU = "without the attribute the probe raises AttributeError, which the handler takes for a no as well"
+_PREFERRED = (
+    "in this branch XPU is either forced, or asked for by a mask while CUDA is hidden or unavailable; so where it is "
+    "not forced, the other predicate does not hold"
+)
+_APPLE = "this branch is taken on Apple silicon alone, where platform.machine() is 'arm64', as the default is"
 _ONE_DIGIT = "the tool prints one digit, which every encoding decodes alike and without an error"
 
 EQUIVALENT: dict[str, str] = {
@@ -35,5 +43,18 @@ EQUIVALENT: dict[str, str] = {
     ),
     f"{_HARDWARE} _mlx_stack_detail: return None -> pass": (
         "the next test, on the same empty value, returns None as well"
+    ),
+    _XPU: _NO_XPU,
+    f"{_XPU} (2)": _NO_XPU,
+    f"{_LOCKED} force_xpu and (not cuda_hidden) and (not cuda_unavailable) -> without force_xpu": _PREFERRED,
+    f"{_LOCKED} force_xpu and (not ze_mask) -> without force_xpu": _PREFERRED,
+    f"{_LOCKED} CHAT_ONLY_REASON = None -> pass (2)": "the pass has set it to None at its start, and nothing since",
+    f"{_LOCKED} platform.machine() or 'arm64' -> without 'arm64'": _APPLE,
+    f"{_LOCKED} platform.machine() or 'arm64' -> without platform.machine()": _APPLE,
+    f"{_LOCKED} platform.machine() or 'arm64' -> and, or swapped": _APPLE,
+    f"{_LOCKED} platform.machine() -> (not platform.machine())": _APPLE,
+    f"{_LOCKED} 'arm64' -> ('arm64_')": _APPLE,
+    f"{_LOCKED} platform.system() == 'Darwin' and _running_under_rosetta() -> without platform.system() == 'Darwin'": (
+        "_running_under_rosetta() asks for Darwin itself"
     ),
 }

@@ -58,6 +58,11 @@ class Session:
         """Whether the control run executed what the mutant changes; unspoofed, its children may have."""
         return self.machine is None or not self.lines.get(mutant.file, set()).isdisjoint(mutant.lines)
 
+    def files(self, mutant: Mutant | None) -> Iterable[str]:
+        """The test files that execute the mutated file, or any; all where they execute it in children or only read it."""
+        touched = self.tests.values() if mutant is None else [self.tests[mutant.file]]
+        return sorted(set().union(*touched)) or self.arguments
+
     def run(self, subject: Subject, watch: Watch, files: Iterable[str]) -> int:
         """Run pytest in this process, as the machine; its exit status."""
         os.chdir(ROOT)
@@ -66,7 +71,7 @@ class Session:
         if self.machine is not None:
             os.environ.update(environment(self.machine.name), HARDWARE_PROFILE_APPLIED=self.machine.name)
             measuring.become(self.machine)
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--subject", str(subject.root)]
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", f"--subject={subject.root}"]
         options += ["--basetemp", f"{measuring.FOLDER.name}/{os.getpid()}"]
         # pytest would rewrite its plugins, and warns of those that this process has loaded before.
         options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
@@ -136,11 +141,8 @@ def attempt(mutant: Mutant | None, session: Session, subject: Subject) -> Callab
     def job() -> dict[str, Any]:
         if mutant is not None:
             _mutate(mutant, subject)
-        files = session.arguments
-        if mutant is not None and session.tests[mutant.file] and not session.shape:
-            files = tuple(session.tests[mutant.file])
         watch = Watch(session)
-        verdict = _verdict(session.run(subject, watch, files), watch)
+        verdict = _verdict(session.run(subject, watch, session.files(mutant)), watch)
         if session.machine is not None or verdict["killer"] is not None:
             return verdict
         sample = list(machines.rows())[::STEP]

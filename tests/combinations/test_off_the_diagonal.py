@@ -68,3 +68,17 @@ def test_rows_are_told_apart_by_their_facts() -> None:
     stated = [repr(HardwareProfile("any", **row.facts())) for row in MACHINES.values()]
 
     assert len(stated) == len(set(stated))
+
+
+def test_a_canary_is_what_its_name_says_and_no_more() -> None:
+    """What a canary is made of, literally: one more answer, or one less, and it would watch another slip."""
+    mac = {
+        "system": "Darwin",
+        "machine": "arm64",
+        "packages": {"mlx": "0.32.4", "mlx-lm": "0.32.2", "mlx-vlm": "0.7.9"},
+    }
+
+    assert {
+        "canary_cuda_over_mlx": mac | {"cuda_available": True},
+        "canary_xpu_over_mlx": mac | {"xpu_available": True},
+    } == {row.name: {**row.facts(), "packages": dict(row.packages)} for row in CANARIES}

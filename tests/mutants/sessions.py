@@ -59,7 +59,7 @@ class Session:
         return self.machine is None or not self.lines.get(mutant.file, set()).isdisjoint(mutant.lines)
 
     def files(self, mutant: Mutant | None) -> Iterable[str]:
-        """The test files that execute the mutated file, or any; all where they execute it in children or only read it."""
+        """The test files that execute the mutated file, or any; all where children execute it, or where it is read."""
         touched = self.tests.values() if mutant is None else [self.tests[mutant.file]]
         return sorted(set().union(*touched)) or self.arguments
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from typing import NoReturn
 
-from spoofs import profiles
-from spoofs.profiles import CANARIES, PROFILES, HardwareProfile, ProfileError
+try:
+    from spoofs.profiles import CANARIES, PROFILES, HardwareProfile, ProfileError, find
+except Exception as error:  # a row that is refused, by a class of the module that then did not load
+    if type(error).__name__ != "ProfileError":
+        raise
+    print(f"spoofs/profiles.py: {error}", file=sys.stderr)
+    sys.exit(97)
 
 STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
 HEADINGS = ("profile", "platform", "cuda", "hip", "xpu", "mps", "mlx", "devices")
@@ -17,6 +23,9 @@ HEADINGS = ("profile", "platform", "cuda", "hip", "xpu", "mps", "mlx", "devices"
 LAUNCH = """
 import os, sys
 command = sys.argv[1:]
+if "spoofs" not in sys.modules:
+    os.write(2, b"this interpreter is not spoofed: another sitecustomize or an option of Python keeps the shim out\\n")
+    os._exit(97)
 try:
     os.execvp(command[0], command)
 except OSError as error:
@@ -26,7 +35,12 @@ except OSError as error:
 
 
 def environment(name: str) -> dict[str, str]:
-    """This process's environment, with which a child runs on the machine of that name."""
+    """This process's environment, with which a child runs on the machine of that name.
+
+    Raises ProfileError where the shim cannot be put on a path.
+    """
+    if os.pathsep in STARTUP:
+        raise ProfileError(f"{STARTUP} holds {os.pathsep!r}, which ends a path: move this folder to one without it")
     path = os.pathsep.join(filter(None, [STARTUP, os.environ.get("PYTHONPATH")]))
     return {**os.environ, "HARDWARE_PROFILE": name, "HARDWARE_PROFILE_REAL": "0", "PYTHONPATH": path}
 
@@ -55,20 +69,21 @@ def show_list() -> None:
 
 def show(name: str) -> NoReturn:
     """Print the facts that a machine states, then each probe with its answer, asked in an interpreter on it."""
-    for fact, value in profiles.find(name).facts().items():
+    for fact, value in find(name).facts().items():
         print(f"{fact} = {value if isinstance(value, str) else str(value)}")
     print(flush=True)
-    run(name, [sys.executable, "-c", "from spoofs import ask; ask.main()"])
+    answers = "from spoofs import ask; ask.main()"
+    run(name, [sys.executable, "-c", f"import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL); {answers}"])
 
 
 def run(name: str, command: list[str]) -> NoReturn:
     """Become a command on a machine: its output and exit status are the command's."""
-    profiles.find(name)
+    find(name)
     os.execve(sys.executable, [sys.executable, "-c", LAUNCH, *command], environment(name))
 
 
 def main() -> None:
-    """Read the command line and do what it says."""
+    """Read the command line and do what it says; one line and status 97 where a profile cannot be."""
     parser = argparse.ArgumentParser(prog="python -m spoofs", description=__doc__.partition(":")[0] + ".")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     verbs.add_parser("list", help="the profiles as a table")
@@ -80,6 +95,15 @@ def main() -> None:
     recorder = verbs.add_parser("record", help="this machine as a profile file, on stdout; see docs/record.md")
     recorder.add_argument("--name", help="the profile's name, an identifier")
     chosen = parser.parse_args()
+    try:
+        follow(chosen, command)
+    except ProfileError as error:
+        print(f"hardware profile {chosen.name!r}: {error}", file=sys.stderr)
+        sys.exit(97)
+
+
+def follow(chosen: argparse.Namespace, command: argparse.ArgumentParser) -> None:
+    """Do what the command line says. Raises ProfileError."""
     if chosen.verb == "list":
         show_list()
     elif chosen.verb == "show":
@@ -96,8 +120,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except ProfileError as error:
-        print(error, file=sys.stderr)
-        sys.exit(97)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends us without a word
+    main()

@@ -38,7 +38,10 @@ class Active:
         self.profile = profile
         self.patched = []
         self.escaped = []
-        self.escapes = os.environ.get("HARDWARE_PROFILE_ESCAPES"), os.environ.get("HARDWARE_PROFILE_ESCAPES_FILE")
+        policy = os.environ.get("HARDWARE_PROFILE_ESCAPES")
+        if policy not in (None, "", "forbid"):
+            raise profiles.ProfileError(f"HARDWARE_PROFILE_ESCAPES={policy}: the one policy to choose is 'forbid'")
+        self.escapes = policy, os.environ.get("HARDWARE_PROFILE_ESCAPES_FILE")
         self.pid = os.getpid()
 
 

@@ -37,7 +37,7 @@ class HardwareProfile:
     nvml: str | None = None  # "absent": no pynvml; "DriverNotLoaded": nvmlInit fails; "CALL: ERROR": a call does
     files: dict = {}  # path -> text, of the few files that detection reads; None: absent
 
-    def __init__(self, name: str, **facts):
+    def __init__(self, name: str, /, **facts):
         _check(name, facts)
         for fact, given in facts.items():  # what is left out is the default of the class
             value = _copied(given)
@@ -160,15 +160,25 @@ def _check(name, facts):
         for key, value in device.items():
             if key not in _DEVICE:
                 refuse("devices", f"{key!r} is no fact of a device; {nearest(key, _DEVICE)}")
-            if not isinstance(value, _DEVICE[key]):
+            if not isinstance(value, _DEVICE[key]) or (isinstance(value, bool) and _DEVICE[key] is not bool):
                 refuse("devices", f"{key}: {value!r} is a {type(value).__name__}")
-        if len(device.get("capability", "ab")) != 2:
-            refuse("devices", f"capability: {device['capability']!r} is not (major, minor)")
+            if value == "" or (isinstance(value, int) and value < 0):
+                refuse("devices", f"{key}: {value!r} says nothing of a device")
+        capability = device.get("capability", (0, 0))
+        if len(capability) != 2 or not all(type(number) is int for number in capability):
+            refuse("devices", f"capability: {capability!r} is not (major, minor)")
+        arch = device.get("arch", "gfx000").partition(":")[0]
+        if arch[:3] != "gfx" or len(arch) < 6 or not set(arch[3:]) <= set("0123456789abcdef"):
+            refuse("devices", f"arch: {arch!r} is none of AMD's, as in 'gfx942'")
+        if device.get("free_memory", 0) > device.get("total_memory", device.get("free_memory", 0)):
+            refuse("devices", f"free_memory: {device['free_memory']!r} is more than total_memory")
     for tool, state in facts.get("tools", {}).items():
         if isinstance(state, dict):
             for key, value in state.items():
                 if not isinstance(value, _TOOL.get(key, ())):
                     refuse("tools", f"{tool}: {key}: {value!r}; a tool has output (text), status and seconds (numbers)")
+            if not 0 <= state.get("status", 0) <= 255 or state.get("seconds", 0) < 0:
+                refuse("tools", f"{tool}: a status is 0 to 255, and no tool takes less than 0 seconds")
         elif state is not None and not isinstance(state, str):
             refuse("tools", f"{tool}: {state!r} is neither text nor a table")
     error = (facts.get("nvml") or "absent").rpartition(": ")[2]
@@ -180,6 +190,11 @@ def _check(name, facts):
     for variable, value in facts.get("environment", {}).items():
         if not isinstance(value, str) or variable.startswith("HARDWARE_PROFILE"):
             refuse("environment", f"{variable}: {value!r} is no text, or the variable is one of ours")
+        if not variable or "=" in variable or "\0" in variable + value:
+            refuse("environment", f"{variable!r}: no system can set this variable to {value!r}")
+    for lacking in facts.get("torch_lacks", ()):
+        if not isinstance(lacking, str) or not lacking.startswith("torch."):
+            refuse("torch_lacks", f"{lacking!r} is no name of torch's, as in 'torch.xpu'")
     if facts.get("devices") and not any(facts.get(sign) for sign in _DEVICES_SHOW_IN):
         refuse("devices", f"listed, but no accelerator is available: set one of {', '.join(_DEVICES_SHOW_IN)}")
     if facts.get("mac_version") and facts.get("system") != "Darwin":
@@ -187,16 +202,22 @@ def _check(name, facts):
 
 
 def _is_error(text):
-    """Whether `text` is an exception that Python knows, and its message."""
+    """Whether `text` is an exception that Python knows and that a message makes, and its message."""
     import builtins
 
     kind = getattr(builtins, text.partition(":")[0], None) if isinstance(text, str) and ":" in text else None
-    return isinstance(kind, type) and issubclass(kind, BaseException)
+    if not isinstance(kind, type) or not issubclass(kind, Exception):
+        return False
+    try:
+        return bool(kind(text))
+    except TypeError:  # UnicodeDecodeError and its like take more
+        return False
 
 
 def _is_version(text):
-    """Whether `text` starts as versions do, with a number; a local tag may follow."""
-    return isinstance(text, str) and text.partition("+")[0].split(".")[0].isdigit()
+    """Whether `text` is numbers between dots, with what may follow one ("0a0", "43483-a187df"), and perhaps a tag."""
+    parts = text.partition("+")[0].split(".") if isinstance(text, str) else [""]
+    return parts[0].isdigit() and all(part[:1].isdigit() or part[:3] == "dev" or part[:4] == "post" for part in parts)
 
 
 def nearest(name, names) -> str:
@@ -245,14 +266,17 @@ CANARIES = table(
 )
 
 
+MACHINES = table(*PROFILES, *CANARIES)
+
+
 def find(name: str) -> HardwareProfile:
     """The machine of that name, or the one recorded in the TOML file that the name is a path of."""
-    for row in PROFILES + CANARIES:
+    for row in MACHINES:
         if row.name == name:
             return row
     if name.endswith(".toml") or "/" in name:
         from spoofs import capture
 
         return capture.load(name)
-    names = [row.name for row in PROFILES + CANARIES]
-    raise ProfileError(f"no such profile; {nearest(name, names)} `python -m spoofs list` shows all")
+    names = [row.name for row in MACHINES]
+    raise ProfileError(f"no such profile; {nearest(name, names)}; `python -m spoofs list` shows all")

@@ -16,7 +16,7 @@ import spoofs
 from spoofs import escapes
 from spoofs.__main__ import environment
 from spoofs.hooks import STANDIN
-from spoofs.profiles import PROFILES
+from spoofs.profiles import PROFILES, ProfileError
 from tests.studio import subject as subjects
 
 STUDIO = Path(__file__).parent / "studio"
@@ -49,23 +49,36 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         raise pytest.UsageError(
             "tests/studio runs once per profile: name it alone, and the other tests in a run of their own"
         )
+    if not config.pluginmanager.hasplugin("xdist"):
+        raise pytest.UsageError(
+            "without HARDWARE_PROFILE, tests/studio needs pytest-xdist, one worker a profile: install or allow it"
+        )
     if ESCAPES not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="escapes-")
         config.add_cleanup(folder.cleanup)
         os.environ[ESCAPES] = str(Path(folder.name, "escapes.txt"))
-    named = set(re.findall(r"\w+", config.option.keyword))
-    chosen = [profile.name for profile in PROFILES if profile.name in named]
-    if not chosen or "not" in named:
-        chosen = [profile.name for profile in PROFILES]
     config.option.numprocesses = None
     config.option.dist = "each"
-    config.option.tx = [f"popen//id={name}//python={_interpreter(name)}" for name in chosen]
+    config.option.tx = [f"popen//id={name}//python={_interpreter(name)}" for name in _selected(config)]
+
+
+def _selected(config: pytest.Config) -> list[str]:
+    """The profiles that -k or the ids of tests name, or all where they name none or exclude some."""
+    ids = " ".join(argument.partition("[")[2] for argument in config.args)
+    named = set(re.findall(r"\w+", f"{config.option.keyword} {ids}".lower()))
+    names = [profile.name for profile in PROFILES]
+    chosen = [name for name in names if name in named]
+    return names if not chosen or "not" in named else chosen
 
 
 def _interpreter(profile: str) -> str:
-    env = environment(profile)
+    """The command of a worker on a machine, as execnet takes it: two slashes would end it."""
+    try:
+        env = environment(profile)
+    except ProfileError as error:
+        raise pytest.UsageError(str(error)) from None
     settings = [f"{variable}={env[variable]}" for variable in ("HARDWARE_PROFILE", "PYTHONPATH")]
-    return shlex.join(["env", *settings, sys.executable])
+    return re.sub("//+", "/", shlex.join(["env", *settings, sys.executable]))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -143,6 +156,9 @@ def _escaped() -> list[str]:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Demand that no child saw the host: a contract that it was part of would prove nothing."""
+    reporter = session.config.pluginmanager.getplugin("terminalreporter")
+    if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and reporter and reporter.stats.get("passed"):
+        session.exitstatus = pytest.ExitCode.OK  # xdist counts what the last worker collected, and that one had none
     if runs_the_suite(session.config) and session.exitstatus == pytest.ExitCode.OK and _escaped():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -82,5 +82,11 @@ FUNCTIONS = {
     "platform.architecture": architecture,
     "platform.freedesktop_os_release": freedesktop_os_release,
 }
+
+
+def _of_uname(field):
+    return lambda profile: getattr(uname(profile), field)
+
+
 for _field in ("system", "node", "release", "version", "machine", "processor"):
-    FUNCTIONS[f"platform.{_field}"] = lambda profile, _field=_field: getattr(uname(profile), _field)
+    FUNCTIONS[f"platform.{_field}"] = _of_uname(_field)

@@ -26,8 +26,10 @@ def _spoof(profile):
         reason = " ".join(str(error).split()) or type(error).__name__
         if type(error).__name__ != "ProfileError":
             reason = f"{type(error).__name__}: {reason}"
-        os.write(2, f"hardware profile {profile!r}: {reason}\n".encode(errors="replace"))
-        os._exit(97)
+        try:
+            os.write(2, f"hardware profile {profile!r}: {reason}\n".encode(errors="replace"))
+        finally:  # also where stderr is closed or full
+            os._exit(97)
 
 
 def _may_hold_one(entry):

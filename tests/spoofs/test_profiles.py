@@ -76,6 +76,40 @@ REFUSED = {
         ("x", {"cuda_available": True, "devices": ({"name": "T4", "capability": (7,)},)}),
         "profile 'x': devices: capability: (7,) is not (major, minor)",
     ),
+    "capability of texts": (
+        ("x", {"cuda_available": True, "devices": ({"name": "T4", "capability": ("7", "5")},)}),
+        "profile 'x': devices: capability: ('7', '5') is not (major, minor)",
+    ),
+    "architecture that AMD has not": (
+        ("x", {"cuda_available": True, "devices": ({"name": "MI300X", "arch": "foo"},)}),
+        "profile 'x': devices: arch: 'foo' is none of AMD's",
+    ),
+    "less than no memory": (
+        ("x", {"cuda_available": True, "devices": ({"name": "T4", "total_memory": -1},)}),
+        "profile 'x': devices: total_memory: -1 says nothing",
+    ),
+    "truth for a number": (
+        ("x", {"cuda_available": True, "devices": ({"name": "T4", "total_memory": True},)}),
+        "profile 'x': devices: total_memory: True is a bool",
+    ),
+    "more free than there is": (
+        ("x", {"cuda_available": True, "devices": ({"name": "T4", "total_memory": 1, "free_memory": 2},)}),
+        "profile 'x': devices: free_memory: 2 is more than total_memory",
+    ),
+    "tool that is faster than time": (
+        ("x", {"tools": {"lspci": {"seconds": -1}}}),
+        "profile 'x': tools: lspci: a status",
+    ),
+    "error that a message does not make": (
+        ("x", {"packages": {"mlx": {"error": "UnicodeDecodeError: x"}}}),
+        "profile 'x': packages: mlx: a broken package has an error",
+    ),
+    "error that ends the interpreter": (
+        ("x", {"packages": {"mlx": {"error": "KeyboardInterrupt: x"}}}),
+        "profile 'x': packages: mlx: a broken package has an error",
+    ),
+    "name that torch never had": (("x", {"torch_lacks": ("xpu",)}), "profile 'x': torch_lacks: 'xpu' is no name"),
+    "variable that cannot be set": (("x", {"environment": {"A=B": "1"}}), "profile 'x': environment: 'A=B'"),
     "variable of no text": (("x", {"environment": {"A": 1}}), "profile 'x': environment: A: 1 is no text"),
     "variable of ours": (
         ("x", {"environment": {"HARDWARE_PROFILE": "y"}}),
@@ -91,6 +125,20 @@ def test_a_row_that_cannot_be_answered_is_refused_by_name_and_fact(row, said):
         HardwareProfile(name, **facts)
     assert str(refusal.value).startswith(said)
     assert 1 == len(str(refusal.value).splitlines())
+
+
+@pytest.mark.parametrize("fact", ["torch_version", "cuda_version", "hip_version", "mac_version"])
+@pytest.mark.parametrize("version", ["six", "6.banana", "13.x", "2.", ".1", "", "v2.1"])
+def test_a_version_that_is_none_is_refused(fact, version):
+    with pytest.raises(ProfileError, match=rf"^profile 'x': {fact}: .* is no version$"):
+        HardwareProfile("x", system="Darwin", **{fact: version})
+
+
+@pytest.mark.parametrize(
+    "version", ["6", "6.4", "6.4.43483-a187df", "2.13.0a0+git1", "2.9.0.dev20250101", "2.9.1.post2"]
+)
+def test_a_version_of_any_release_is_taken(version):
+    assert version == HardwareProfile("x", torch_version=version).torch_version
 
 
 def test_a_name_that_stands_twice_is_refused():

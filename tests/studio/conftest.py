@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 import spoofs
 from spoofs.profiles import PROFILES
 from tests.conftest import SUBJECT
+from tests.studio.specification import SWITCHES
 from tests.studio.subject import Subject
+
+# The shell's switches would change verdicts that stand as literals here.
+for _switch in SWITCHES:
+    os.environ.pop(_switch, None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _spoofed() -> None:
+    """Run no test of the suite in an interpreter that is not spoofed, however it was started."""
+    if spoofs.active is None:
+        pytest.exit("this interpreter is not spoofed: run `nox`, or pytest with pytest-xdist", returncode=4)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

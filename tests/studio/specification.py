@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 
 from spoofs.profiles import HardwareProfile
 
+# What a user sets to have the subject decide otherwise; masks aside, which belong to the machine.
+SWITCHES = ("UNSLOTH_FORCE_GPU_PATH", "UNSLOTH_FORCE_XPU")
 # What Studio accepts as its MLX stack, by distribution; older ones import and then break.
 MLX_FLOORS = {"mlx": (0, 22, 0), "mlx-lm": (0, 31, 2), "mlx-vlm": (0, 4, 4)}
 

@@ -48,6 +48,22 @@ def test_is_apple_silicon_decides_as_specified(profile: HardwareProfile, verdict
     assert expected(profile).is_apple_silicon is verdicts.is_apple_silicon, "contract is_apple_silicon"
 
 
+def test_is_apple_silicon_is_true_only_on_darwin_arm64(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both predicates count: an Intel Mac and an ARM box with Linux are none."""
+    subject.go_on_path()
+    from utils import hardware
+
+    yes = []
+    for system in ("Darwin", "Linux", "Windows"):
+        for machine in ("arm64", "aarch64", "ARM64", "x86_64", "AMD64"):
+            monkeypatch.setattr("platform.system", lambda system=system: system)
+            monkeypatch.setattr("platform.machine", lambda machine=machine: machine)
+            if hardware.is_apple_silicon():
+                yes.append((system, machine))
+
+    assert [("Darwin", "arm64")] == yes, "contract is_apple_silicon"
+
+
 def test_the_specification_reproduces_the_literal_verdicts() -> None:
     """The seven verdicts of the seed stand as a table that the specification must reproduce."""
     found = {row.name: expected(row, {}) for row in PROFILES if row.name in SEED}

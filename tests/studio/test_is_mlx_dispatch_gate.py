@@ -31,12 +31,22 @@ from tests.studio.guards.gate import (
 from tests.studio.subject import GATE, Subject, SubjectError
 
 GUARDS = (*gate.GUARDS, *order.GUARDS)
+# The contract that each guard of the subject's shape stands for.
+CONTRACTS = {
+    "mlx-gate": "_IS_MLX",
+    "no-torch-before-gate": "_IS_MLX",
+    "dispatch-order": "detect_hardware",
+    "probe-of-its-own": "detect_hardware",
+    "rocm-flag": "IS_ROCM",
+}
 
 
 @pytest.mark.parametrize("guard", [GATE_SHAPE, gate.NO_TORCH_BEFORE_GATE, *order.GUARDS], ids=lambda guard: guard.id)
 def test_the_subject_has_the_shape(guard: Guard, subject: Subject) -> None:
     """The gate and the dispatch still stand as the guards know them."""
-    assert [] == guard.complaints(subject.tree(guard.source)), f"{guard.id}: {guard.mend}"
+    complaints = guard.complaints(subject.tree(guard.source))
+
+    assert [] == complaints, f"contract {CONTRACTS[guard.id]}, {guard.id}: {guard.mend}"
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.id)
@@ -199,7 +209,7 @@ def test_gate_is_true_only_on_apple_silicon_with_mlx(table: Table) -> None:
     is forced."""
     table.zoo(lambda: True)
 
-    assert [] == table.wrong()
+    assert [] == table.wrong(), "contract _IS_MLX"
     assert 1 == len({row[:3] for row, expected in table.rows() if expected})
 
 

@@ -151,7 +151,8 @@ def release(session: nox.Session, variable: str) -> str:
     """The release that a variable names, or "" where it is not set."""
     version = os.environ.get(variable, "").strip()
     if version and not re.fullmatch(r"\d+(\.\w+)*(\+[\w.]+)?", version):
-        session.error(f"{variable}={version} names no release; one looks like {variable}=2026.8.1")
+        example = {"UNSLOTH": "2026.8.1", "TORCH": REAL_TORCH}[variable]
+        session.error(f"{variable}={version} names no release; one looks like {variable}={example}")
     return version
 
 
@@ -383,6 +384,9 @@ def lock(session: nox.Session) -> None:
             *session.posargs,
         )
 
+
+if taken := [row.name for row in PROFILES if row.name in globals()]:
+    sys.exit(f"spoofs/profiles.py: profile {taken[0]!r}: name: a session of noxfile.py has it; choose another")
 
 if __name__ == "__main__":
     nox.main()

@@ -23,6 +23,7 @@ _APPLE = "this branch is taken on Apple silicon alone, where platform.machine() 
 _ONE_DIGIT = "the tool prints one digit, which every encoding decodes alike and without an error"
 
 EQUIVALENT: dict[str, str] = {
+    "nvidia_cuda: without devices[0]['processors']": "a card that states none answers 40 too",
     f"{_SYSCTL} encoding='utf-8'": _ONE_DIGIT,
     f"{_SYSCTL} errors='replace'": _ONE_DIGIT,
     f"{_SYSCTL} text=True": "an encoding is given too, which makes it text",

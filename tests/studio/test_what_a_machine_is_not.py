@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import platform
 from collections.abc import Callable
 from typing import Any
@@ -31,8 +33,17 @@ DECIDED: dict[str, Callable[[Verdicts], bool]] = {
     "driven by CPU": lambda verdicts: verdicts.device == "CPU",
     "ROCm": lambda verdicts: verdicts.is_rocm,
 }
+
+
+def _installed(distribution: str) -> Callable[[Verdicts], bool]:
+    return lambda _: any(importlib.metadata.distributions(name=distribution))
+
+
 # The same, by the machine's own answers.
 ANSWERED: dict[str, Callable[[Verdicts], bool]] = {
+    "mlx": lambda _: importlib.util.find_spec("mlx") is not None,
+    "mlx-lm": _installed("mlx-lm"),
+    "mlx-vlm": _installed("mlx-vlm"),
     "a Mac": lambda _: platform.system() == "Darwin",
     "arm64": lambda _: platform.machine() == "arm64",
     "CUDA answers": _torch(lambda torch: torch.cuda.is_available()),
@@ -42,16 +53,20 @@ ANSWERED: dict[str, Callable[[Verdicts], bool]] = {
 }
 
 # Profile -> all that it is not. What is not listed, it is.
+_NO_MLX = ("mlx", "mlx-lm", "mlx-vlm")
 _NO_MAC = ("a Mac", "Apple silicon", "the MLX gate", "driven by MLX", "MPS answers")
-_NO_GPU = ("driven by CUDA", "driven by XPU", "ROCm", "CUDA answers", "XPU answers", "a HIP build")
+_NO_XPU = ("driven by XPU", "XPU answers")
+_NO_AMD = ("ROCm", "a HIP build")
+_NO_CUDA = ("driven by CUDA", "CUDA answers", *_NO_AMD)
+_NO_GPU = (*_NO_CUDA, *_NO_XPU)
 IS_NOT = {
-    "nvidia_cuda": {*_NO_MAC, "arm64", "driven by XPU", "driven by CPU", "ROCm", "XPU answers", "a HIP build"},
-    "amd_rocm": {*_NO_MAC, "arm64", "driven by XPU", "driven by CPU", "XPU answers"},
-    "intel_xpu": {*_NO_MAC, "arm64", "driven by CUDA", "driven by CPU", "ROCm", "CUDA answers", "a HIP build"},
+    "nvidia_cuda": {*_NO_MAC, *_NO_MLX, *_NO_XPU, *_NO_AMD, "arm64", "driven by CPU"},
+    "amd_rocm": {*_NO_MAC, *_NO_MLX, *_NO_XPU, "arm64", "driven by CPU"},
+    "intel_xpu": {*_NO_MAC, *_NO_MLX, *_NO_CUDA, "arm64", "driven by CPU"},
     "apple_silicon_mlx": {*_NO_GPU, "driven by CPU"},
-    "apple_silicon_no_mlx": {*_NO_GPU, "the MLX gate", "driven by MLX"},
+    "apple_silicon_no_mlx": {*_NO_GPU, *_NO_MLX, "the MLX gate", "driven by MLX"},
     "linux_arm64_with_mlx": {*_NO_MAC, *_NO_GPU},
-    "cpu_only": {*_NO_MAC, *_NO_GPU, "arm64"},
+    "cpu_only": {*_NO_MAC, *_NO_GPU, *_NO_MLX, "arm64"},
 }
 
 

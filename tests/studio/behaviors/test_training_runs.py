@@ -3,6 +3,8 @@ moment."""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -536,6 +538,23 @@ def test_step_is_told_before_it_is_taken(
         assert "No dataset specified" == str(found.error)
     else:
         assert told == [text for text in said if text in told]
+
+
+def test_missing_formatter_is_told_and_the_rows_go_raw(
+    worker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the formatting cannot be imported the user reads that, under both keys, and the run goes on without it."""
+    with contextlib.suppress(ImportError):  # an older release needs a package for it that is not there anyway
+        package = importlib.import_module("utils.datasets")
+        monkeypatch.delattr(package, "format_and_template_dataset", raising=False)
+        monkeypatch.delattr(package, "__getattr__", raising=False)
+
+    found = run(worker, tmp_path, web=True, format_type="alpaca")
+
+    raw = "Format helper unavailable, using raw dataset"
+    told = [status for status in found.of("status") if raw in status.values()]
+    assert [(raw, raw)] == [(status["status_message"], status["message"]) for status in told]
+    assert {"output_dir", "status_message"} == found.completed().keys()
 
 
 def test_dataset_that_left_the_cache_is_told(worker: ModuleType, subject: Subject, tmp_path: Path) -> None:

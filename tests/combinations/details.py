@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
+import importlib.metadata
 import io
 import os
 import sys
@@ -101,6 +101,22 @@ def torch_on_disk_is_broken() -> None:
     (package / "__init__.py").write_text("raise OSError('libcudart.so.13: cannot open shared object file')\n")
     (package / "version.py").write_text("__version__ = '2.13.0+cu130'\ncuda = '13.0'\n")
     sys.path.insert(0, str(package.parent))
+
+
+def metadata_is_unreadable(distribution: str) -> Prepare:
+    """The metadata of a package that is there cannot be read."""
+
+    def prepare() -> None:
+        readable = importlib.metadata.version
+
+        def version(name: str) -> str:
+            if name == distribution:
+                raise OSError("input/output error")
+            return readable(name)
+
+        importlib.metadata.version = version
+
+    return prepare
 
 
 def without_the_repair() -> None:

@@ -24,6 +24,7 @@ from tests.combinations.details import (
     fails,
     import_fails,
     installed_without_torch,
+    metadata_is_unreadable,
     settled_without_torch,
     torch_on_disk_is_broken,
     without_device_order,
@@ -247,6 +248,11 @@ DETAILS: dict[str, tuple[Facts | HardwareProfile, Prepare | None, dict[str, Any]
         MAC | {"packages": {**MLX, "mlx-lm": None}},
         None,
         off("mlx_unavailable", "mlx-lm is not installed (needs >=0.31.2)"),
+    ),
+    "mlx_unreadable": (
+        MAC | {"packages": MLX},
+        metadata_is_unreadable("mlx"),
+        off("mlx_unavailable", "mlx could not be read (OSError: input/output error)"),
     ),
     "no_version_check": (
         MAC | {"packages": MLX},

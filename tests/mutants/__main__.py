@@ -93,6 +93,7 @@ class Jobs:
 def run(trials: list[Trial], subject: Subject, workers: int, verbose: bool) -> None:
     """Take every trial to its killer, or through all its sessions."""
     jobs = Jobs(trials, subject)
+    dead = 0
     for number, answer in forks.run(jobs, workers=workers, seconds=SECONDS):
         trial, session = jobs.started[number]
         if isinstance(answer, forks.Died):
@@ -104,6 +105,9 @@ def run(trials: list[Trial], subject: Subject, workers: int, verbose: bool) -> N
             jobs.waiting.appendleft(trial)
             continue
         trial.killer, trial.how = killer, "shape" if session.shape else how
+        dead += 1
+        if dead % 50 == 0:
+            print(f"{trial.part}: {dead} of {len(trials)} killed", flush=True)
         if not session.shape:  # that stays the last resort
             session.kills.update((trial.file, killer))
         if verbose:

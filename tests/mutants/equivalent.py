@@ -6,6 +6,7 @@ The key is what the runner prints below a survivor: file, function, before -> af
 from __future__ import annotations
 
 _HARDWARE = "studio/backend/utils/hardware/hardware.py"
+_REPAIR = "studio/backend/utils/mlx_repair.py"
 _SYSCTL = (
     f"{_HARDWARE} _running_under_rosetta: subprocess.run(['sysctl', '-n', 'hw.optional.arm64'], captur "
     "... ors='replace', timeout=2) -> without"
@@ -45,6 +46,7 @@ EQUIVALENT: dict[str, str] = {
     f"{_HARDWARE} _mlx_stack_detail: return None -> pass": (
         "the next test, on the same empty value, returns None as well"
     ),
+    f"{_REPAIR} _mlx_runtime_import_blocker: return None -> pass": "it is the last statement: the end returns None too",
     _XPU: _NO_XPU,
     f"{_XPU} (2)": _NO_XPU,
     f"{_LOCKED} force_xpu and (not cuda_hidden) and (not cuda_unavailable) -> without force_xpu": _PREFERRED,

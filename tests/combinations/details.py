@@ -109,10 +109,10 @@ def metadata_is_unreadable(distribution: str) -> Prepare:
     def prepare() -> None:
         readable = importlib.metadata.version
 
-        def version(name: str) -> str:
-            if name == distribution:
+        def version(distribution_name: str) -> str:
+            if distribution_name == distribution:
                 raise OSError("input/output error")
-            return readable(name)
+            return readable(distribution_name)
 
         importlib.metadata.version = version
 

@@ -94,6 +94,7 @@ def set_environment(profile):
 
 def note(probe, value=None):
     """Record a patched probe in the marker; with HARDWARE_PROFILE_DEBUG=1, say it on stderr."""
-    spoofs.active.patched.append(probe)
+    if probe not in spoofs.active.patched:
+        spoofs.active.patched.append(probe)
     if os.environ.get("HARDWARE_PROFILE_DEBUG") == "1":
         print(f"hardware profile {spoofs.active.profile.name}: {probe} -> {value}", file=sys.stderr)

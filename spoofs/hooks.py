@@ -65,12 +65,57 @@ def install(profile):
     _external.PathFinder.find_spec = find_spec
     _external.PathFinder.find_distributions = find_distributions
     for name in ANSWERS:
-        if name in sys.modules:
+        if name in sys.modules and name != "os":
             patch(sys.modules[name])
-    if "posix" in sys.modules:
-        sys.modules["posix"].uname = os.uname  # where a reloaded `os` takes it from
+    _patch_os(profile)
     if decided["mlx"].version is not None and decided["mlx"].at != "mlx":
         __import__("mlx")  # the first place where software looks for it is sys.modules
+
+
+# Where one of these is, the host has an accelerator whose files are to be hidden.
+_SIGNS = (
+    "/dev/nvidiactl",
+    "/dev/kfd",
+    "/dev/dri",
+    "/dev/dxg",
+    "/dev/accel",
+    "/sys/class/drm",
+    "/sys/class/kfd",
+    "/proc/driver/nvidia",
+    "/etc/nv_tegra_release",
+    "/opt/rocm",
+    "/usr/bin/nvidia-smi",
+    "/usr/lib/wsl",
+)
+
+
+def _patch_os(profile):
+    """Patch `os`, which every interpreter has loaded and few ask: its answers load with the first question.
+
+    Where there are files to show or to hide, they load at once, since `open` is no question that could wait.
+    """
+    real = getattr(os.uname, "spoofed", os.uname)
+
+    def uname():
+        if getattr(os, "uname", uname) is uname:
+            try:
+                patch(os)
+            except BaseException as error:
+                spoofs.end(error)
+        return os.uname()
+
+    uname.spoofed = real
+    os.uname = uname
+    if "posix" in sys.modules:
+        sys.modules["posix"].uname = uname  # where a reloaded `os` takes it from
+    if profile.files or profile.release or any(os.access(sign, os.F_OK) for sign in _SIGNS):
+        patch(os)
+        from spoofs import files
+
+        for probe in files.install(profile, os):
+            activate.note(probe, "the row's files")
+    else:
+        activate.note("os.uname", "answered when it is asked")
 
 
 def _standin(fullname):
@@ -110,8 +155,6 @@ def patch(module):
     from spoofs import patching
 
     file = answers(module.__name__)
-    if hasattr(file, "install"):
-        file.install(module)
     for probe, value in patching.apply(module, file, spoofs.active.profile):
         activate.note(probe, value)
 

@@ -13,6 +13,16 @@ def _load(name, spec):
 
 
 def _spoof(profile):
+    def end(error):
+        """Leave with one line and status 97: `site` would swallow the error, as programs do, and run on unspoofed."""
+        reason = " ".join(str(error).split()) or type(error).__name__
+        if type(error).__name__ != "ProfileError":
+            reason = f"{type(error).__name__}: {reason}"
+        try:
+            os.write(2, f"hardware profile {profile!r}: {reason}\n".encode(errors="replace"))
+        finally:  # also where stderr is closed or full
+            os._exit(97)
+
     try:
         if sys.version_info < (3, 11):  # noqa: UP036  a child may be any Python
             raise RuntimeError("Python {}.{} cannot be spoofed, 3.11 and newer can".format(*sys.version_info))  # noqa: TRY301
@@ -21,15 +31,10 @@ def _spoof(profile):
         _load("spoofs", _external.spec_from_file_location("spoofs", init, submodule_search_locations=[package]))
         from spoofs import activate
 
+        sys.modules["spoofs"].end = end
         activate.activate(profile)
-    except BaseException as error:  # `site` would swallow it and run on unspoofed
-        reason = " ".join(str(error).split()) or type(error).__name__
-        if type(error).__name__ != "ProfileError":
-            reason = f"{type(error).__name__}: {reason}"
-        try:
-            os.write(2, f"hardware profile {profile!r}: {reason}\n".encode(errors="replace"))
-        finally:  # also where stderr is closed or full
-            os._exit(97)
+    except BaseException as error:
+        end(error)
 
 
 def _may_hold_one(entry):

@@ -102,10 +102,14 @@ def test_a_table_that_contradicts_itself_exits_97(copy, damage, said):
     ],
 )
 def test_a_failure_in_the_shim_exits_97(copy, file, failure):
-    """Promise 2: `site` swallows an exception and runs on; an unspoofed run must not come of it."""
+    """Promise 2: `site` swallows an exception and runs on, as programs do; an unspoofed run must not come of it.
+
+    The answers of `os` load with the first question, and end the interpreter as late.
+    """
     with (copy / file).open("a") as source:
         source.write(f"\n{failure}\n")
-    assert_ends(run("amd_rocm", SYSTEM, env=with_path(copy / "startup")), "'amd_rocm'")
+    asking = f"import contextlib, os\nwith contextlib.suppress(BaseException): os.uname()\n{SYSTEM}"
+    assert_ends(run("amd_rocm", asking, env=with_path(copy / "startup")), "'amd_rocm'")
 
 
 def test_a_package_with_a_missing_file_exits_97(copy):

@@ -10,14 +10,37 @@ from spoofs import derived
 from spoofs.profiles import HardwareProfile
 from tests.spoofs.machines import run
 
-# What `importlib.metadata` and the like need no import statement for.
+# What an expression may name without an import statement. `error` is for exceptions that a test cannot make itself.
 ASK = """
-import importlib, importlib.metadata, importlib.util, json, os, platform, sys, sysconfig
+import glob, importlib, importlib.metadata, importlib.util, json, os, platform, re, shutil, subprocess, sys, sysconfig
 try: import torch
 except Exception: pass
+
+module, version = importlib.import_module, importlib.metadata.version
+def importing(name): module(name)
+def found(name): return importlib.util.find_spec(name) is not None
+
+def error(call, *arguments):
+    try: call(*arguments)
+    except Exception as problem: return f"{type(problem).__name__}: {problem}"
+
+def called(command): return subprocess.run(command.split(), capture_output=True, text=True)
+def out(command): return called(command).stdout
+def status(command): return called(command).returncode
+def agents(): return re.findall(r"^  Name: +(gfx[0-9a-f]+)$", out("rocminfo"), re.M)
+
+def text(path):
+    with open(path) as file: return file.read()
+
+def nvml():
+    module("pynvml").nvmlInit()
+    return module("pynvml")
+def card(index=0): return nvml().nvmlDeviceGetHandleByIndex(index)
+def by_uuid(uuid): return nvml().nvmlDeviceGetHandleByUUID(uuid)
+
 for source in json.loads(sys.argv[1]):
     try: print(repr(eval(source)))
-    except Exception as error: print(f"raises {error!r}")
+    except Exception as problem: print(f"raises {problem!r}")
 """
 
 

@@ -98,7 +98,8 @@ def main() -> None:
     try:
         follow(chosen, command)
     except ProfileError as error:
-        print(f"hardware profile {chosen.name!r}: {error}", file=sys.stderr)
+        named = str(error).startswith("profile ")  # an error in a row names it already
+        print(error if named else f"hardware profile {chosen.name!r}: {error}", file=sys.stderr)
         sys.exit(97)
 
 

@@ -113,7 +113,9 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 def _torch() -> str:
     spec = importlib.util.find_spec("torch")
-    if spec is None or spec.origin is None or spec.origin == STANDIN:
+    if spec is None or spec.origin is None:
+        return "none" if spoofs.active is not None and spoofs.active.real else "stand-in"
+    if spec.origin == STANDIN:
         return "stand-in"
     version = Path(spec.origin).with_name("version.py").read_text(encoding="utf-8")
     found = re.search(r"^__version__ = '([^']+)'", version, re.MULTILINE)

@@ -15,7 +15,7 @@ ODD = [
         "odd_texts",
         release='"quoted" \\ and\ttabbed',
         files={"/proc/version": "\n\nfirst\r\n'''\n\"\"\"\nlast without an end", "/etc/é": "\x00\x1b[1m\x7f\U0001d518"},
-        environment={"A B": "1", "é": "2", "": "3"},
+        environment={"A B": "1", "é": "2", "c": ""},
     ),
     HardwareProfile("absent", packages={"torch": None, "a.b": "1.0"}, tools={"lspci": None}, files={"/dev/kfd": None}),
     HardwareProfile(

@@ -12,4 +12,6 @@ TESTS = 70
 
 def test_every_profile_runs_as_many_tests_as_there_are(pytestconfig: pytest.Config) -> None:
     """Where this fails in a run of the whole suite, tests are missing or new; a single file has fewer."""
-    assert TESTS == pytestconfig.stash[COLLECTED]
+    found = pytestconfig.stash[COLLECTED]
+
+    assert TESTS == found, f"tests are missing, or new ones were written: then set TESTS in this file to {found}"

@@ -155,6 +155,8 @@ def patch(module):
     from spoofs import patching
 
     file = answers(module.__name__)
+    if hasattr(file, "install"):  # what is no probe, and so stands in no table
+        file.install(module)
     for probe, value in patching.apply(module, file, spoofs.active.profile):
         activate.note(probe, value)
 

@@ -135,9 +135,11 @@ def _torch():
         module = getattr(holder, kind, None)
         try:
             told[f"{kind}_available"] = module is not None and module.is_available()
-            if told[f"{kind}_available"] and "devices" not in told:
+            if told[f"{kind}_available"]:
                 count = 1 if kind == "mps" else module.device_count()
-                told["devices"] = [ask(torch, index) for index in range(count)]
+                found = [ask(torch, index) for index in range(count)]
+                told.setdefault("devices", found)  # a row's are those of its first accelerator
+                told.setdefault("seen", []).append(found)
         except Exception as error:
             told.setdefault("notes", []).append(f"torch.{kind}: {_error(error)}")
     return told
@@ -311,7 +313,7 @@ def _file(path):
 def machine(name):
     """(profile, notes): the machine that this runs on, its names and addresses replaced, in the fewest facts."""
     facts, said, notes = observe()
-    scrubber = _scrubber(facts)
+    scrubber = _scrubber([facts["devices"], *facts.pop("seen", [])])
     said = {tool: answers and scrubber.value(answers) for tool, answers in said.items()}
     facts = scrubber.value({**facts, "devices": [_card(card, facts["environment"]) for card in facts["devices"]]})
     if facts["devices"] and not any(facts.get(f"{kind}_available") for kind in ("cuda", "xpu", "mps")):
@@ -328,7 +330,8 @@ def _card(told, environment):
     return card | ({"uuid": mig} if mig and any(mig in mask for mask in environment.values()) else {})
 
 
-def _scrubber(facts):
+def _scrubber(seen):
+    """The scrubber of this computer, where `seen` are the cards of each kind in their order."""
     import getpass
     import socket
 
@@ -346,7 +349,7 @@ def _scrubber(facts):
     if home.count("/") > 1:
         names[home] = "/home/user"
     uuids = {}
-    for place, device in enumerate(facts["devices"]):
+    for place, device in (card for cards in seen for card in enumerate(cards)):
         made = profiles.Device({key: value for key, value in device.items() if key != "uuid"})
         made.place = place
         if "uuid" in device:

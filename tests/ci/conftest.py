@@ -27,7 +27,8 @@ def copy(target: Path) -> Path:
     for part in PARTS:
         source = ROOT / part
         if source.is_dir():
-            shutil.copytree(source, target / part, ignore=shutil.ignore_patterns("__pycache__"))
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(source, target / part, symlinks=True, ignore=ignored)  # each tool is a link
         else:
             shutil.copy(source, target)
     return target

@@ -35,6 +35,7 @@ HARD = (
         ),
         environment={"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
     ),
+    HardwareProfile("cards_of_two_makers", cuda_available=True, xpu_available=True, devices=(T4,)),
     HardwareProfile(
         "tools",
         hip_version="6.4",
@@ -73,7 +74,7 @@ def test_a_record_of_a_machine_is_its_row_and_replays_as_the_same_record(row, tm
     """The guarantee, field by field: and nothing but the comments tells the two recordings apart."""
     first = tmp_path / "first.toml"
     first.write_text(record(row))
-    assert row == capture.load(first)
+    assert fewest(row) == capture.load(first)
     second = record(str(first))
     assert facts(first.read_text()) == facts(second)
     assert without_head(first.read_text()) == without_head(second)
@@ -258,7 +259,7 @@ def test_facts_that_follow_from_others_are_not_stated(row, stated):
 
 @pytest.mark.parametrize("row", PROFILES + CANARIES, ids=lambda row: row.name)
 def test_the_rows_of_the_table_state_no_fact_that_follows(row):
-    assert row == fewest(row)
+    assert row == fewest(row), f"some facts of {row.name} follow from the others; this is the same machine"
 
 
 def test_a_name_that_is_none_is_refused():

@@ -61,9 +61,15 @@ class Trial:
     """One of HOW."""
 
     @property
-    def file(self) -> str:
-        """The file of the subject that was changed, or "" of a row."""
-        return self.mutant.file if isinstance(self.mutant, Mutant) else ""
+    def spot(self) -> tuple[str, int]:
+        """The file and line of the subject that was changed; none of a row."""
+        return (self.mutant.file, self.mutant.line) if isinstance(self.mutant, Mutant) else ("", 0)
+
+    def distance(self, session: Session) -> float:
+        """How near to the mutant a session has killed another one."""
+        if not isinstance(self.mutant, Mutant):
+            return 0
+        return min((session.distance(test, self.mutant) for test in session.kills), default=float("inf"))
 
 
 class Jobs:
@@ -81,7 +87,7 @@ class Jobs:
         while self.waiting:
             trial = self.waiting.popleft()
             if trial.left:
-                session = max(trial.left, key=lambda each: each.kills[trial.file])  # of equals the first
+                session = min(trial.left, key=trial.distance)  # of equals the first
                 trial.left.remove(session)
                 self.started.append((trial, session))
                 if isinstance(trial.mutant, Mutant):
@@ -109,7 +115,7 @@ def run(trials: list[Trial], subject: Subject, workers: int, verbose: bool) -> N
         if dead % 50 == 0:
             print(f"{trial.part}: {dead} of {len(trials)} killed", flush=True)
         if not session.shape:  # that stays the last resort
-            session.kills.update((trial.file, killer))
+            session.kills.setdefault(killer, set()).add(trial.spot)
         if verbose:
             print(f"killed  {trial.shown}\n        [{session.name}] {trial.killer}", flush=True)
 

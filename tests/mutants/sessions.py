@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,14 +48,19 @@ class Session:
     shape: bool = False
     tests: dict[str, list[str]] = field(default_factory=dict)
     """File of the subject -> the test files that execute any of it."""
-    kills: Counter[str] = field(default_factory=Counter)
-    """File of the subject, or test -> how many mutants were killed here of the one, by the other: the best go first."""
+    kills: dict[str, set[tuple[str, int]]] = field(default_factory=dict)
+    """Test -> the file and line of each mutant that it has killed here."""
     lines: dict[str, set[int]] = field(default_factory=dict)
     """File of the subject -> the lines that this process executed."""
 
     def reaches(self, mutant: Mutant) -> bool:
         """Whether the control run executed what the mutant changes; unspoofed, its children may have."""
         return self.machine is None or not self.lines.get(mutant.file, set()).isdisjoint(mutant.lines)
+
+    def distance(self, test: str, mutant: Mutant) -> float:
+        """How many lines lie between a mutant and the next one that the test has killed: near ones fall to the same."""
+        lines = [abs(line - mutant.line) for file, line in self.kills.get(test, ()) if file == mutant.file]
+        return min(lines, default=float("inf"))
 
     def files(self, mutant: Mutant | None) -> Iterable[str]:
         """The test files that execute the mutated file, or any; all where children execute it, or where it is read."""
@@ -81,8 +85,11 @@ class Session:
 class Watch:
     """A pytest plugin that says how far a run came and which test failed first."""
 
-    def __init__(self, session: Session, on_test: Callable[[str], object] = lambda file: None) -> None:
+    def __init__(
+        self, session: Session, mutant: Mutant | None = None, on_test: Callable[[str], object] = lambda file: None
+    ) -> None:
         self.session = session
+        self.mutant = mutant
         self.on_test = on_test
         self.ran = 0
         self.killer: str | None = None
@@ -96,7 +103,9 @@ class Watch:
             if any(name in item.nodeid for name in SHAPE) == self.session.shape
             and not any(name in item.nodeid for name in ELSEWHERE)
         ]
-        items.sort(key=lambda item: -self.session.kills[item.nodeid])
+        if self.mutant is not None:
+            distances = {item.nodeid: self.session.distance(item.nodeid, self.mutant) for item in items}
+            items.sort(key=lambda item: distances[item.nodeid])
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.ran += 1
@@ -116,7 +125,7 @@ def control(session: Session, subject: Subject, files: Iterable[str]) -> Callabl
     def job() -> dict[str, Any]:
         paths = {str(subject.path(file)): file for file in files}
         measured = coverage.Coverage(data_file=None, config_file=False, include=list(paths))
-        watch = Watch(session, measured.switch_context)
+        watch = Watch(session, on_test=measured.switch_context)
         before = set(sys.modules)
         measured.start()
         status = session.run(subject, watch, session.arguments)
@@ -141,7 +150,7 @@ def attempt(mutant: Mutant | None, session: Session, subject: Subject) -> Callab
     def job() -> dict[str, Any]:
         if mutant is not None:
             _mutate(mutant, subject)
-        watch = Watch(session)
+        watch = Watch(session, mutant)
         verdict = _verdict(session.run(subject, watch, session.files(mutant)), watch)
         if session.machine is not None or verdict["killer"] is not None:
             return verdict

@@ -143,3 +143,12 @@ def values(root: ast.AST, name: str) -> list[ast.expr]:
 def names(node: ast.AST) -> set[str]:
     """The names that are read anywhere in `node`."""
     return {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)}
+
+
+def other(source: str, *changes: tuple[str, str]) -> str:
+    """A sample with some spots changed; each must be there once, so that no bad sample is a good one in disguise."""
+    for old, new in changes:
+        if source.count(old) != 1:
+            raise ValueError(f"the sample has {old!r} {source.count(old)} times; it must be there once")
+        source = source.replace(old, new)
+    return source

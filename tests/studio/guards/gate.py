@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tests.studio.guards import Checked, Function, Guard, dotted, names, scope
+from tests.studio.guards import Checked, Function, Guard, dotted, names, other, scope
 from tests.studio.subject import GATE, Subject, SubjectError
 
 NAME = "_IS_MLX"
@@ -439,14 +439,6 @@ _IS_MLX = gate()
 """
 
 
-def _other(source: str, old: str, new: str) -> str:
-    """A sample with one spot changed; the spot must be there once, so that no bad sample is a good one in
-    disguise."""
-    if source.count(old) != 1:
-        raise ValueError(f"the sample has {old!r} {source.count(old)} times; it must be there once")
-    return source.replace(old, new)
-
-
 GATE_SHAPE = Guard(
     id="mlx-gate",
     source=GATE,
@@ -455,17 +447,17 @@ GATE_SHAPE = Guard(
     check=_check_gate,
     good={"one expression": _ONE_EXPRESSION, "with the switch": _WITH_SWITCH, "a helper": _HELPER},
     bad={
-        "system dropped": _other(_ONE_EXPRESSION, 'platform.system() == "Darwin" and ', ""),
-        "machine dropped": _other(_ONE_EXPRESSION, ' and platform.machine() == "arm64"', ""),
-        "mlx dropped": _other(_ONE_EXPRESSION, ' and find_spec("mlx") is not None', ""),
-        "system negated": _other(_ONE_EXPRESSION, "platform.system()", "not platform.system()"),
-        "machine compared the other way": _other(_ONE_EXPRESSION, "machine() ==", "machine() !="),
-        "mlx must be absent": _other(_ONE_EXPRESSION, "is not None", "is None"),
+        "system dropped": other(_ONE_EXPRESSION, ('platform.system() == "Darwin" and ', "")),
+        "machine dropped": other(_ONE_EXPRESSION, (' and platform.machine() == "arm64"', "")),
+        "mlx dropped": other(_ONE_EXPRESSION, (' and find_spec("mlx") is not None', "")),
+        "system negated": other(_ONE_EXPRESSION, ("platform.system()", "not platform.system()")),
+        "machine compared the other way": other(_ONE_EXPRESSION, ("machine() ==", "machine() !=")),
+        "mlx must be absent": other(_ONE_EXPRESSION, ("is not None", "is None")),
         "or for and": _ONE_EXPRESSION.replace(" and ", " or "),
-        "one predicate or-ed": _other(_ONE_EXPRESSION, ' and find_spec("mlx")', ' or find_spec("mlx")'),
-        "another system": _other(_ONE_EXPRESSION, "Darwin", "Linux"),
-        "another machine": _other(_ONE_EXPRESSION, "arm64", "x86_64"),
-        "another module": _other(_ONE_EXPRESSION, '"mlx"', '"mlx_lm"'),
+        "one predicate or-ed": other(_ONE_EXPRESSION, (' and find_spec("mlx")', ' or find_spec("mlx")')),
+        "another system": other(_ONE_EXPRESSION, ("Darwin", "Linux")),
+        "another machine": other(_ONE_EXPRESSION, ("arm64", "x86_64")),
+        "another module": other(_ONE_EXPRESSION, ('"mlx"', '"mlx_lm"')),
         "one predicate alone": "import platform\n_IS_MLX = platform.system() == 'Darwin'\n",
         "a constant": "_IS_MLX = True\n",
         "a probe of its own": _ONE_EXPRESSION + "def find_spec(name):\n    return name\n",
@@ -474,26 +466,26 @@ GATE_SHAPE = Guard(
         "overwritten through globals": _ONE_EXPRESSION + "globals()['_IS_MLX'] = True\n",
         "deleted": _ONE_EXPRESSION + "del _IS_MLX\n",
         "inside a branch": "try:\n    _IS_MLX = False\nexcept OSError:\n    pass\n",
-        "helper: system dropped": _other(_HELPER, 'platform.system() != "Darwin" or ', ""),
-        "helper: machine dropped": _other(_HELPER, ' or platform.machine() != "arm64"', ""),
-        "helper: mlx dropped": _other(_HELPER, ' or importlib.util.find_spec("mlx") is None', ""),
-        "helper: switch dropped": _other(_HELPER, 'or os.environ.get("UNSLOTH_FORCE_GPU_PATH", "0") == "1"', ""),
-        "helper: machine negated": _other(_HELPER, "machine() !=", "machine() =="),
+        "helper: system dropped": other(_HELPER, ('platform.system() != "Darwin" or ', "")),
+        "helper: machine dropped": other(_HELPER, (' or platform.machine() != "arm64"', "")),
+        "helper: mlx dropped": other(_HELPER, (' or importlib.util.find_spec("mlx") is None', "")),
+        "helper: switch dropped": other(_HELPER, ('or os.environ.get("UNSLOTH_FORCE_GPU_PATH", "0") == "1"', "")),
+        "helper: machine negated": other(_HELPER, ("machine() !=", "machine() ==")),
         "helper: and for or": _HELPER.replace(" or ", " and "),
-        "helper: refusal turned round": _other(
-            _HELPER, ":\n        return False\n    try", ":\n        return True\n    try"
+        "helper: refusal turned round": other(
+            _HELPER, (":\n        return False\n    try", ":\n        return True\n    try")
         ),
-        "helper: refusal has an else": _other(_HELPER, "    try:", "    else:\n        return True\n    try:"),
-        "helper: zoo missing means yes": _other(
-            _HELPER, "ImportError:\n        return False", "ImportError:\n        return True"
+        "helper: refusal has an else": other(_HELPER, ("    try:", "    else:\n        return True\n    try:")),
+        "helper: zoo missing means yes": other(
+            _HELPER, ("ImportError:\n        return False", "ImportError:\n        return True")
         ),
-        "helper: zoo not asked": _other(_HELPER, "return ask()", "return True"),
-        "helper: zoo's answer turned round": _other(_HELPER, "return ask()", "return not ask()"),
-        "helper: zoo's answer replaced": _other(_HELPER, "    return ask()", "    ask = bool\n    return ask()"),
-        "helper: result ignored": _other(_HELPER, "_IS_MLX = gate()", "gate()\n_IS_MLX = False"),
-        "helper: result negated": _other(_HELPER, "_IS_MLX = gate()", "_IS_MLX = not gate()"),
-        "helper: defined twice": _other(_HELPER, "_IS_MLX =", "def gate():\n    return True\n_IS_MLX ="),
-        "helper: decorated": _other(_HELPER, "def gate()", "@print\ndef gate()"),
+        "helper: zoo not asked": other(_HELPER, ("return ask()", "return True")),
+        "helper: zoo's answer turned round": other(_HELPER, ("return ask()", "return not ask()")),
+        "helper: zoo's answer replaced": other(_HELPER, ("    return ask()", "    ask = bool\n    return ask()")),
+        "helper: result ignored": other(_HELPER, ("_IS_MLX = gate()", "gate()\n_IS_MLX = False")),
+        "helper: result negated": other(_HELPER, ("_IS_MLX = gate()", "_IS_MLX = not gate()")),
+        "helper: defined twice": other(_HELPER, ("_IS_MLX =", "def gate():\n    return True\n_IS_MLX =")),
+        "helper: decorated": other(_HELPER, ("def gate()", "@print\ndef gate()")),
     },
 )
 
@@ -515,18 +507,17 @@ NO_TORCH_BEFORE_GATE = Guard(
     check=_check_before_gate,
     good={"torch behind the gate and in functions": _LIGHT_START},
     bad={
-        "plain import": _other(_LIGHT_START, "import os, platform", "import os, torch, platform"),
-        "submodule": _other(_LIGHT_START, "import os, platform", "import os, platform\nfrom torch.nn import Module"),
-        "numpy": _other(_LIGHT_START, "import os, platform", "import os, platform\nimport numpy as np"),
-        "in a branch": _other(
-            _LIGHT_START, "import os, platform", "import os, platform\nif os.name:\n    import torch"
+        "plain import": other(_LIGHT_START, ("import os, platform", "import os, torch, platform")),
+        "submodule": other(_LIGHT_START, ("import os, platform", "import os, platform\nfrom torch.nn import Module")),
+        "numpy": other(_LIGHT_START, ("import os, platform", "import os, platform\nimport numpy as np")),
+        "in a branch": other(
+            _LIGHT_START, ("import os, platform", "import os, platform\nif os.name:\n    import torch")
         ),
-        "in a try": _other(
+        "in a try": other(
             _LIGHT_START,
-            "import os, platform",
-            "import os, platform\ntry:\n    import torch\nexcept ImportError:\n    pass",
+            ("import os, platform", "import os, platform\ntry:\n    import torch\nexcept ImportError:\n    pass"),
         ),
-        "in the gate's helper": _other(_LIGHT_START, "    return platform", "    import torch\n    return platform"),
+        "in the gate's helper": other(_LIGHT_START, ("    return platform", "    import torch\n    return platform")),
     },
 )
 

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.studio.guards import Checked, Function, Guard, called, dotted, functions, scope, values
+from tests.studio.guards import Checked, Function, Guard, called, dotted, functions, other, scope, values
 from tests.studio.subject import HARDWARE
 
 _ORDER = ["CUDA", "XPU", "MLX", "CPU"]
@@ -296,16 +296,6 @@ def detect():
 _GOOD = {"plain": _PLAIN, "guarded probes and a preferred XPU": _GUARDED}
 
 
-def _other(source: str, *changes: tuple[str, str]) -> str:
-    """A sample with some spots changed; each must be there once, so that no bad sample is a good one in
-    disguise."""
-    for old, new in changes:
-        if source.count(old) != 1:
-            raise ValueError(f"the sample has {old!r} {source.count(old)} times; it must be there once")
-        source = source.replace(old, new)
-    return source
-
-
 DISPATCH_ORDER = Guard(
     id="dispatch-order",
     source=HARDWARE,
@@ -313,35 +303,35 @@ DISPATCH_ORDER = Guard(
     check=_check_order,
     good=_GOOD,
     bad={
-        "CUDA and MLX swapped": _other(
+        "CUDA and MLX swapped": other(
             _PLAIN,
             ("DeviceType.CUDA", "DeviceType.X"),
             ("DeviceType.MLX", "DeviceType.CUDA"),
             ("DeviceType.X\n", "DeviceType.MLX\n"),
         ),
-        "XPU and MLX swapped": _other(
+        "XPU and MLX swapped": other(
             _PLAIN,
             ("DeviceType.XPU", "DeviceType.X"),
             ("DeviceType.MLX", "DeviceType.XPU"),
             ("DeviceType.X\n", "DeviceType.MLX\n"),
         ),
-        "XPU first without a preference": _other(_GUARDED, ("if prefer:", "if has_torch():")),
-        "XPU first where not preferred": _other(_GUARDED, ("if prefer:", "if not prefer:")),
-        "a mask alone prefers XPU": _other(_GUARDED, ("bool(mask) and (hidden or no_cuda)", "bool(mask)")),
-        "the switch and the mask needed": _other(_GUARDED, ("forced or (", "forced and (")),
-        "mask or CUDA hidden": _other(_GUARDED, ("bool(mask) and (", "bool(mask) or (")),
-        "hidden and unavailable": _other(_GUARDED, ("hidden or no_cuda", "hidden and no_cuda")),
-        "preferred where CUDA is there": _other(_GUARDED, ("hidden or no_cuda", "hidden or not no_cuda")),
-        "CUDA is not returned": _other(_PLAIN, ("IS_ROCM = True\n            return DEVICE", "IS_ROCM = True")),
-        "MLX returned as something else": _other(_PLAIN, ("MLX\n        return DEVICE", "MLX\n        return None")),
-        "CPU only under a condition": _other(
+        "XPU first without a preference": other(_GUARDED, ("if prefer:", "if has_torch():")),
+        "XPU first where not preferred": other(_GUARDED, ("if prefer:", "if not prefer:")),
+        "a mask alone prefers XPU": other(_GUARDED, ("bool(mask) and (hidden or no_cuda)", "bool(mask)")),
+        "the switch and the mask needed": other(_GUARDED, ("forced or (", "forced and (")),
+        "mask or CUDA hidden": other(_GUARDED, ("bool(mask) and (", "bool(mask) or (")),
+        "hidden and unavailable": other(_GUARDED, ("hidden or no_cuda", "hidden and no_cuda")),
+        "preferred where CUDA is there": other(_GUARDED, ("hidden or no_cuda", "hidden or not no_cuda")),
+        "CUDA is not returned": other(_PLAIN, ("IS_ROCM = True\n            return DEVICE", "IS_ROCM = True")),
+        "MLX returned as something else": other(_PLAIN, ("MLX\n        return DEVICE", "MLX\n        return None")),
+        "CPU only under a condition": other(
             _PLAIN,
             (
                 "    DEVICE = DeviceType.CPU\n    return DEVICE",
                 "    if slow():\n        DEVICE = DeviceType.CPU\n        return DEVICE",
             ),
         ),
-        "XPU is gone": _other(_PLAIN, ("DeviceType.XPU", "DeviceType.CPU")),
+        "XPU is gone": other(_PLAIN, ("DeviceType.XPU", "DeviceType.CPU")),
     },
 )
 
@@ -353,20 +343,20 @@ PROBE_OF_ITS_OWN = Guard(
     check=_check_probes,
     good=_GOOD,
     bad={
-        "CUDA without a probe": _other(_PLAIN, ("if torch.cuda.is_available():", "if True:")),
-        "CUDA on the opposite": _other(_PLAIN, ("if torch.cuda.is_available():", "if not torch.cuda.is_available():")),
-        "CUDA on another probe": _other(_PLAIN, ("torch.cuda.is_available", "torch.mps.is_available")),
-        "CUDA where it is unavailable": _other(_GUARDED, ("if not no_cuda:", "if no_cuda:")),
-        "a failed probe means CUDA": _other(_GUARDED, ("no_cuda = True", "no_cuda = False")),
-        "a failed probe means XPU": _other(_GUARDED, ("plain = False", "plain = True")),
-        "XPU on its attribute alone": _other(_PLAIN, (" and torch.xpu.is_available()", "")),
-        "XPU or-ed": _other(_PLAIN, ('"xpu") and torch', '"xpu") or torch')),
-        "preferred XPU without a device": _other(_GUARDED, ("            if xpu:\n", "            if prefer:\n")),
-        "MLX without Apple silicon": _other(_PLAIN, ("is_apple_silicon() and ", "")),
-        "MLX without its stack": _other(_PLAIN, (" and _has_mlx()", "")),
-        "MLX or-ed": _other(_PLAIN, ("is_apple_silicon() and", "is_apple_silicon() or")),
-        "MLX in the else branch": _other(_PLAIN, ("_has_mlx():\n", "_has_mlx():\n        pass\n    else:\n")),
-        "an unknown device": _other(_PLAIN, ("DeviceType.XPU", "DeviceType.TPU")),
+        "CUDA without a probe": other(_PLAIN, ("if torch.cuda.is_available():", "if True:")),
+        "CUDA on the opposite": other(_PLAIN, ("if torch.cuda.is_available():", "if not torch.cuda.is_available():")),
+        "CUDA on another probe": other(_PLAIN, ("torch.cuda.is_available", "torch.mps.is_available")),
+        "CUDA where it is unavailable": other(_GUARDED, ("if not no_cuda:", "if no_cuda:")),
+        "a failed probe means CUDA": other(_GUARDED, ("no_cuda = True", "no_cuda = False")),
+        "a failed probe means XPU": other(_GUARDED, ("plain = False", "plain = True")),
+        "XPU on its attribute alone": other(_PLAIN, (" and torch.xpu.is_available()", "")),
+        "XPU or-ed": other(_PLAIN, ('"xpu") and torch', '"xpu") or torch')),
+        "preferred XPU without a device": other(_GUARDED, ("            if xpu:\n", "            if prefer:\n")),
+        "MLX without Apple silicon": other(_PLAIN, ("is_apple_silicon() and ", "")),
+        "MLX without its stack": other(_PLAIN, (" and _has_mlx()", "")),
+        "MLX or-ed": other(_PLAIN, ("is_apple_silicon() and", "is_apple_silicon() or")),
+        "MLX in the else branch": other(_PLAIN, ("_has_mlx():\n", "_has_mlx():\n        pass\n    else:\n")),
+        "an unknown device": other(_PLAIN, ("DeviceType.XPU", "DeviceType.TPU")),
     },
 )
 
@@ -377,21 +367,21 @@ ROCM_FLAG = Guard(
     check=_check_rocm,
     good=_GOOD,
     bad={
-        "never set": _other(_PLAIN, ("IS_ROCM = True", "pass")),
-        "never reset": _other(_PLAIN, ("    IS_ROCM = False\n", "")),
-        "reset too late": _other(_PLAIN, ("    IS_ROCM = False\n", ""), ("CPU\n", "CPU\n    IS_ROCM = False\n")),
-        "reset to True": _other(_PLAIN, ("IS_ROCM = False", "IS_ROCM = True")),
-        "set to False": _other(_PLAIN, ("IS_ROCM = True", "IS_ROCM = False")),
-        "local": _other(_PLAIN, ("global DEVICE, IS_ROCM", "global DEVICE")),
-        "on the opposite": _other(_PLAIN, ("None) is not None", "None) is None")),
-        "without a test": _other(_PLAIN, ('if getattr(torch.version, "hip", None) is not None', "if True")),
-        "on another attribute": _other(_PLAIN, ('"hip", None', '"cuda", None')),
-        "in the else branch": _other(_PLAIN, ("not None:\n", "not None:\n                pass\n            else:\n")),
-        "outside of CUDA": _other(_PLAIN, ("DeviceType.XPU\n", "DeviceType.XPU\n            IS_ROCM = True\n")),
-        "both signs needed": _other(_GUARDED, ("hip is not None or", "hip is not None and")),
-        "another tag": _other(_GUARDED, ('"rocm" in', '"cu" in')),
-        "tag absent": _other(_GUARDED, ('"rocm" in', '"rocm" not in')),
-        "never set, guarded": _other(_GUARDED, ("IS_ROCM = True", "pass")),
+        "never set": other(_PLAIN, ("IS_ROCM = True", "pass")),
+        "never reset": other(_PLAIN, ("    IS_ROCM = False\n", "")),
+        "reset too late": other(_PLAIN, ("    IS_ROCM = False\n", ""), ("CPU\n", "CPU\n    IS_ROCM = False\n")),
+        "reset to True": other(_PLAIN, ("IS_ROCM = False", "IS_ROCM = True")),
+        "set to False": other(_PLAIN, ("IS_ROCM = True", "IS_ROCM = False")),
+        "local": other(_PLAIN, ("global DEVICE, IS_ROCM", "global DEVICE")),
+        "on the opposite": other(_PLAIN, ("None) is not None", "None) is None")),
+        "without a test": other(_PLAIN, ('if getattr(torch.version, "hip", None) is not None', "if True")),
+        "on another attribute": other(_PLAIN, ('"hip", None', '"cuda", None')),
+        "in the else branch": other(_PLAIN, ("not None:\n", "not None:\n                pass\n            else:\n")),
+        "outside of CUDA": other(_PLAIN, ("DeviceType.XPU\n", "DeviceType.XPU\n            IS_ROCM = True\n")),
+        "both signs needed": other(_GUARDED, ("hip is not None or", "hip is not None and")),
+        "another tag": other(_GUARDED, ('"rocm" in', '"cu" in')),
+        "tag absent": other(_GUARDED, ('"rocm" in', '"rocm" not in')),
+        "never set, guarded": other(_GUARDED, ("IS_ROCM = True", "pass")),
     },
 )
 

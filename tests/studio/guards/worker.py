@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from tests.studio.guards import Checked, Function, Guard, called, dotted, functions, keyword, scope, values
+from tests.studio.guards import Checked, Function, Guard, called, dotted, functions, keyword, other, scope, values
 from tests.studio.subject import WORKER
 
 LOAD = "FastMLXModel.from_pretrained"
@@ -483,16 +483,6 @@ def _check_import_error(tree: ast.Module) -> Iterator[Checked]:
 # --- samples ------------------------------------------------------------------------------------------------
 
 
-def _other(source: str, *changes: tuple[str, str]) -> str:
-    """A sample with some spots changed; each must be there once, so that no bad sample is a good one in
-    disguise."""
-    for old, new in changes:
-        if source.count(old) != 1:
-            raise ValueError(f"the sample has {old!r} {source.count(old)} times; it must be there once")
-        source = source.replace(old, new)
-    return source
-
-
 _TOKEN = """
 def train(config):
     key = config.get("hf_token") or None
@@ -514,15 +504,15 @@ TOKEN = Guard(
     check=_check_token,
     good={"both loads": _TOKEN, "through a helper": _TOKEN_BY_HELPER},
     bad={
-        "first load without": _other(_TOKEN, ('["model"], token=key)', '["model"])')),
-        "fallback without": _other(_TOKEN, (", token=key, revision", ", revision")),
-        "None": _other(_TOKEN, ("token=key, revision", "token=None, revision")),
-        "another key of the config": _other(_TOKEN, ("hf_token", "wandb_token")),
-        "lost on the way": _other(_TOKEN, ("    try:", "    key = None\n    try:")),
-        "turned into a truth value": _other(_TOKEN, ("or None", "and None")),
-        "under another keyword": _other(_TOKEN, ("token=key)", "auth=key)")),
-        "never assigned": _other(_TOKEN, ("    key =", "    other =")),
-        "helper reads something else": _other(_TOKEN_BY_HELPER, ("hf_token", "user")),
+        "first load without": other(_TOKEN, ('["model"], token=key)', '["model"])')),
+        "fallback without": other(_TOKEN, (", token=key, revision", ", revision")),
+        "None": other(_TOKEN, ("token=key, revision", "token=None, revision")),
+        "another key of the config": other(_TOKEN, ("hf_token", "wandb_token")),
+        "lost on the way": other(_TOKEN, ("    try:", "    key = None\n    try:")),
+        "turned into a truth value": other(_TOKEN, ("or None", "and None")),
+        "under another keyword": other(_TOKEN, ("token=key)", "auth=key)")),
+        "never assigned": other(_TOKEN, ("    key =", "    other =")),
+        "helper reads something else": other(_TOKEN_BY_HELPER, ("hf_token", "user")),
     },
 )
 
@@ -540,24 +530,22 @@ SECRETS = Guard(
     check=_check_secrets,
     good={
         "by a name": _SECRETS,
-        "spelled out": _other(
-            _SECRETS, ("not in hidden", 'not in ("wandb_token", "hf_token", "s3_config", "subject")')
-        ),
+        "spelled out": other(_SECRETS, ("not in hidden", 'not in ("wandb_token", "hf_token", "s3_config", "subject")')),
     },
     bad={
-        "the whole config": _other(
+        "the whole config": other(
             _SECRETS, ("{key: val for key, val in config.items() if key not in hidden}", "config")
         ),
-        "no filter": _other(_SECRETS, (" if key not in hidden", "")),
-        "filter turned round": _other(_SECRETS, ("key not in hidden", "key in hidden")),
-        "a filter that can be passed by": _other(_SECRETS, ("key not in hidden", "key not in hidden or val")),
-        "values tested for keys": _other(_SECRETS, ("if key not", "if val not")),
-        "one secret forgotten": _other(_SECRETS, ('{"hf_token", ', "{")),
-        "a new secret forgotten": _other(_SECRETS, ("login(", 'login(config.get("hub_password"), ')),
-        "no config at all": _other(
+        "no filter": other(_SECRETS, (" if key not in hidden", "")),
+        "filter turned round": other(_SECRETS, ("key not in hidden", "key in hidden")),
+        "a filter that can be passed by": other(_SECRETS, ("key not in hidden", "key not in hidden or val")),
+        "values tested for keys": other(_SECRETS, ("if key not", "if val not")),
+        "one secret forgotten": other(_SECRETS, ('{"hf_token", ', "{")),
+        "a new secret forgotten": other(_SECRETS, ("login(", 'login(config.get("hub_password"), ')),
+        "no config at all": other(
             _SECRETS, (", config={key: val for key, val in config.items() if key not in hidden}", "")
         ),
-        "list from elsewhere": _other(_SECRETS, ('{"hf_token", "wandb_token", "s3_config"}', "load_hidden()")),
+        "list from elsewhere": other(_SECRETS, ('{"hf_token", "wandb_token", "s3_config"}', "load_hidden()")),
     },
 )
 
@@ -577,22 +565,22 @@ LOCAL_DATASETS = Guard(
     check=_check_local_datasets,
     good={
         "by names": _LOCAL,
-        "loader in place": _other(
+        "loader in place": other(
             _LOCAL,
             ("load_dataset(kind", "load_dataset(_mlx_local_dataset_loader_for_files(found)"),
             ("        kind = _mlx_local_dataset_loader_for_files(found)\n", ""),
         ),
     },
     bad={
-        "no data_files": _other(_LOCAL, (" data_files=found,", "")),
-        "the paths as given": _other(_LOCAL, ("data_files=found", "data_files=paths")),
-        "unresolved": _other(_LOCAL, ("_resolve_mlx_local_dataset_files(paths)", "list(paths)")),
-        "a fixed loader": _other(_LOCAL, ("load_dataset(kind", 'load_dataset("json"')),
-        "loader of other files": _other(_LOCAL, ("for_files(found)", "for_files(paths)")),
-        "no split": _other(_LOCAL, (', split="train"', "")),
-        "another split": _other(_LOCAL, ('"train"', '"test"')),
-        "not loaded": _other(_LOCAL, ("load_dataset(kind", "read(kind")),
-        "not given the config's files": _other(_LOCAL, ('local(config["local_datasets"])', "local([])")),
+        "no data_files": other(_LOCAL, (" data_files=found,", "")),
+        "the paths as given": other(_LOCAL, ("data_files=found", "data_files=paths")),
+        "unresolved": other(_LOCAL, ("_resolve_mlx_local_dataset_files(paths)", "list(paths)")),
+        "a fixed loader": other(_LOCAL, ("load_dataset(kind", 'load_dataset("json"')),
+        "loader of other files": other(_LOCAL, ("for_files(found)", "for_files(paths)")),
+        "no split": other(_LOCAL, (', split="train"', "")),
+        "another split": other(_LOCAL, ('"train"', '"test"')),
+        "not loaded": other(_LOCAL, ("load_dataset(kind", "read(kind")),
+        "not given the config's files": other(_LOCAL, ('local(config["local_datasets"])', "local([])")),
     },
 )
 
@@ -614,17 +602,17 @@ STATUS = Guard(
     check=_check_status,
     good={"copied": _STATUS},
     bad={
-        "not copied": _other(_STATUS, ('more["message"] = text', "pass")),
-        "copied for other events": _other(_STATUS, ('kind == "status"', 'kind != "status"')),
-        "copied where it is there": _other(_STATUS, ('"message" not in', '"message" in')),
-        "copied from another key": _other(_STATUS, ('get("status_message")', 'get("text")')),
-        "copied to another key": _other(_STATUS, ('more["message"]', 'more["text"]')),
-        "copied when None": _other(_STATUS, ("text is not None", "text is None")),
-        "either condition": _other(_STATUS, ('"status" and', '"status" or')),
-        "copied too late": _other(
+        "not copied": other(_STATUS, ('more["message"] = text', "pass")),
+        "copied for other events": other(_STATUS, ('kind == "status"', 'kind != "status"')),
+        "copied where it is there": other(_STATUS, ('"message" not in', '"message" in')),
+        "copied from another key": other(_STATUS, ('get("status_message")', 'get("text")')),
+        "copied to another key": other(_STATUS, ('more["message"]', 'more["text"]')),
+        "copied when None": other(_STATUS, ("text is not None", "text is None")),
+        "either condition": other(_STATUS, ('"status" and', '"status" or')),
+        "copied too late": other(
             _STATUS, ("        if kind ==", '        queue.put({"type": kind, **more})\n        if kind ==')
         ),
-        "sent under one key": _other(_STATUS, ('status_message="Loading"', 'message="Loading"')),
+        "sent under one key": other(_STATUS, ('status_message="Loading"', 'message="Loading"')),
     },
 )
 
@@ -650,23 +638,23 @@ SLICE = Guard(
     check=_check_slice,
     good={"inclusive": _SLICE},
     bad={
-        "exclusive end": _other(_SLICE, ("min(end + 1, ", "min(end, ")),
-        "one too many": _other(_SLICE, ("end + 1", "end + 2")),
-        "not cut at the length": _other(_SLICE, ("min(end + 1, len(rows))", "end + 1")),
-        "longest for shortest": _other(_SLICE, ("min(", "max(")),
-        "zero end is none": _other(_SLICE, ("or high is not None:", "or high:")),
-        "zero start is none": _other(_SLICE, ("start = low if low is not None", "start = low if low")),
-        "zero end falls back": _other(_SLICE, ("end = high if high is not None", "end = high if high")),
-        "both bounds needed": _other(_SLICE, ("None or high", "None and high")),
-        "bounds unset": _other(_SLICE, ("if low is not None or", "if low is None or")),
-        "start from one": _other(_SLICE, ("else 0", "else 1")),
-        "last row lost": _other(_SLICE, ("len(rows) - 1", "len(rows) - 2")),
-        "bounds swapped": _other(_SLICE, ("range(start, min(end", "range(end, min(start")),
-        "empty for one row": _other(_SLICE, ("end < start", "end <= start")),
-        "no empty dataset": _other(
+        "exclusive end": other(_SLICE, ("min(end + 1, ", "min(end, ")),
+        "one too many": other(_SLICE, ("end + 1", "end + 2")),
+        "not cut at the length": other(_SLICE, ("min(end + 1, len(rows))", "end + 1")),
+        "longest for shortest": other(_SLICE, ("min(", "max(")),
+        "zero end is none": other(_SLICE, ("or high is not None:", "or high:")),
+        "zero start is none": other(_SLICE, ("start = low if low is not None", "start = low if low")),
+        "zero end falls back": other(_SLICE, ("end = high if high is not None", "end = high if high")),
+        "both bounds needed": other(_SLICE, ("None or high", "None and high")),
+        "bounds unset": other(_SLICE, ("if low is not None or", "if low is None or")),
+        "start from one": other(_SLICE, ("else 0", "else 1")),
+        "last row lost": other(_SLICE, ("len(rows) - 1", "len(rows) - 2")),
+        "bounds swapped": other(_SLICE, ("range(start, min(end", "range(end, min(start")),
+        "empty for one row": other(_SLICE, ("end < start", "end <= start")),
+        "no empty dataset": other(
             _SLICE, ("            if end < start:\n                return rows.select([])\n", "")
         ),
-        "never cut": _other(_SLICE, ("rows.select(range(start, min(end + 1, len(rows))))", "rows")),
+        "never cut": other(_SLICE, ("rows.select(range(start, min(end + 1, len(rows))))", "rows")),
     },
 )
 
@@ -689,24 +677,24 @@ POLLER = Guard(
     source=WORKER,
     mend="Poll the stop queue with a timeout, go on when it is empty, and return when its pipe is broken or closed.",
     check=_check_poller,
-    good={"two errors": _POLLER, "three errors": _other(_POLLER, ("OSError)", "OSError, ValueError)"))},
+    good={"two errors": _POLLER, "three errors": other(_POLLER, ("OSError)", "OSError, ValueError)"))},
     bad={
-        "EOFError escapes": _other(_POLLER, ("(EOFError, OSError)", "OSError")),
-        "OSError escapes": _other(_POLLER, ("(EOFError, OSError)", "EOFError")),
-        "polls a broken pipe": _other(
+        "EOFError escapes": other(_POLLER, ("(EOFError, OSError)", "OSError")),
+        "OSError escapes": other(_POLLER, ("(EOFError, OSError)", "EOFError")),
+        "polls a broken pipe": other(
             _POLLER, ("OSError):\n                return", "OSError):\n                continue")
         ),
-        "ends when empty": _other(_POLLER, ("Empty:\n                continue", "Empty:\n                return")),
-        "Empty escapes": _other(_POLLER, ("            except queue.Empty:\n                continue\n", "")),
-        "swallows everything": _other(_POLLER, ("(EOFError, OSError)", "Exception")),
-        "goes on after anything": _other(
+        "ends when empty": other(_POLLER, ("Empty:\n                continue", "Empty:\n                return")),
+        "Empty escapes": other(_POLLER, ("            except queue.Empty:\n                continue\n", "")),
+        "swallows everything": other(_POLLER, ("(EOFError, OSError)", "Exception")),
+        "goes on after anything": other(
             _POLLER,
             (
                 "            except queue",
                 "            except Exception:\n                continue\n            except queue",
             ),
         ),
-        "waits for ever": _other(_POLLER, ("timeout=0.5", "")),
+        "waits for ever": other(_POLLER, ("timeout=0.5", "")),
     },
 )
 
@@ -727,19 +715,19 @@ FRIENDLY_IMPORT = Guard(
     good={"raised anew": _IMPORT},
     bad={
         "no try": "def run():\n    from unsloth_zoo.mlx.loader import FastMLXModel\n",
-        "one import outside": _other(
+        "one import outside": other(
             _IMPORT,
             (
                 "    try:\n        from unsloth_zoo.mlx.loader import FastMLXModel",
                 "    from unsloth_zoo.mlx.loader import FastMLXModel\n    try:",
             ),
         ),
-        "swallowed": _other(_IMPORT, ('raise ImportError("install a zoo that has MLX") from error', "return")),
-        "raised as it is": _other(_IMPORT, ('raise ImportError("install a zoo that has MLX") from error', "raise")),
-        "another error": _other(_IMPORT, ('raise ImportError("', 'raise RuntimeError("')),
-        "cause lost": _other(_IMPORT, (" from error", "")),
-        "without a text": _other(_IMPORT, ('"install a zoo that has MLX"', "")),
-        "another error caught": _other(_IMPORT, ("except ImportError", "except AttributeError")),
+        "swallowed": other(_IMPORT, ('raise ImportError("install a zoo that has MLX") from error', "return")),
+        "raised as it is": other(_IMPORT, ('raise ImportError("install a zoo that has MLX") from error', "raise")),
+        "another error": other(_IMPORT, ('raise ImportError("', 'raise RuntimeError("')),
+        "cause lost": other(_IMPORT, (" from error", "")),
+        "without a text": other(_IMPORT, ('"install a zoo that has MLX"', "")),
+        "another error caught": other(_IMPORT, ("except ImportError", "except AttributeError")),
     },
 )
 

@@ -46,8 +46,12 @@ def _may_hold_one(entry):
 
 def _run_the_next_sitecustomize():
     """Only the first `sitecustomize` on the path is imported; distributions and subjects ship their own."""
-    here = os.path.realpath(os.path.dirname(__file__))
-    others = [entry for entry in sys.path if _may_hold_one(entry) and os.path.realpath(entry) != here]
+    here = os.path.dirname(__file__)
+    others = [entry for entry in sys.path if entry != here and _may_hold_one(entry)]
+    if not others:
+        return
+    here = os.path.realpath(here)  # it may stand on the path under another name too
+    others = [entry for entry in others if os.path.realpath(entry) != here]
     spec = _external.PathFinder.find_spec("sitecustomize", others)
     if spec is not None and spec.loader is not None:
         _load("sitecustomize", spec)

@@ -45,9 +45,7 @@ FOLDER = tempfile.TemporaryDirectory(prefix="machines-")
 
 def folder(name: str) -> str:
     """A new folder for this process alone."""
-    path = Path(FOLDER.name, f"{name}-{os.getpid()}")
-    path.mkdir()
-    return str(path)
+    return tempfile.mkdtemp(prefix=f"{name}-", dir=FOLDER.name)
 
 
 def become(machine: HardwareProfile) -> None:

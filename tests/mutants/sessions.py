@@ -165,12 +165,14 @@ def attempt_fact(row: HardwareProfile, session: Session, subject: Subject) -> Ca
     """The job that runs the suite where the row of that name states other facts."""
 
     def job() -> dict[str, Any]:
-        for table in ("PROFILES", "CANARIES"):
+        for table in ("PROFILES", "CANARIES", "MACHINES"):
             stated = getattr(profiles, table)
             other = tuple(row if each.name == row.name else each for each in stated)
             for module in list(sys.modules.values()):
                 if getattr(module, table, None) is stated:
                     setattr(module, table, other)
+        if profiles.find(row.name) != row:
+            raise RuntimeError(f"{row.name} stands in another table too, which keeps what it stated")
         watch = Watch(session)
         here = session if session.machine is None else Session(session.name, row, session.arguments)
         return _verdict(here.run(subject, watch, session.arguments), watch)

@@ -54,7 +54,7 @@ def become(machine: HardwareProfile) -> None:
         os.environ.pop(variable, None)
     os.environ["HARDWARE_PROFILE"] = machine.name
     if machine not in PROFILES + CANARIES:
-        os.environ["HARDWARE_PROFILE"] = f"{FOLDER.name}/{machine.name}.toml"
+        os.environ["HARDWARE_PROFILE"] = f"{FOLDER.name}/{os.getpid()}.toml"  # another child may be of that name
         Path(os.environ["HARDWARE_PROFILE"]).write_text(capture.dump(machine), encoding="utf-8")
     activate.become(machine)
 
